@@ -1,0 +1,58 @@
+"""The `odradek` command: `odradek NOUN VERB ...`.
+
+A noun is a module of this package. It exposes `add_arguments(parser)`, which adds its verbs and sets `handler`, a
+callable from the parsed arguments to the exit status. Only the module of the noun that was asked for is imported, so
+that help and short commands start fast.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from odradek import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+NOUNS = {
+    "log": "check and print the files of a data directory",
+}
+
+EXIT_FAILED = 1
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+
+
+def main(argv: "Sequence[str] | None" = None) -> int:
+    """Run one command and return its exit status. Usage errors exit with status 2, as argparse does."""
+    arguments = sys.argv[1:] if argv is None else argv
+    try:
+        status = _run(arguments)
+        sys.stdout.flush()  # a reader that went away shows here, not while the interpreter shuts down
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader has seen enough. What is still buffered must not raise again at interpreter exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    return status
+
+
+def _run(arguments: "Sequence[str]") -> int:
+    parsed = _parser(arguments).parse_args(arguments)
+    handler: Callable[[argparse.Namespace], int] = parsed.handler
+    return handler(parsed)
+
+
+def _parser(arguments: "Sequence[str]") -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="odradek", description="A Kafka-compatible event broker in pure Python.")
+    parser.add_argument("--version", action="version", version=f"odradek {__version__}")
+    nouns = parser.add_subparsers(title="nouns", metavar="NOUN", required=True)
+    # No option before the noun takes a value, so the first word that is no option is the noun.
+    asked = next((word for word in arguments if not word.startswith("-")), None)
+    for noun, text in NOUNS.items():
+        noun_parser = nouns.add_parser(noun, help=text, description=f"{text[0].upper()}{text[1:]}.")
+        if noun == asked:
+            importlib.import_module(f"odradek.cli.{noun}").add_arguments(noun_parser)
+    return parser
