@@ -28,21 +28,27 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     """Run one command and return its exit status. Usage errors exit with status 2, as argparse does."""
     arguments = sys.argv[1:] if argv is None else argv
     try:
-        status = _run(arguments)
-        sys.stdout.flush()  # a reader that went away shows here, not while the interpreter shuts down
+        return _run(arguments)
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough. What is still buffered must not raise again at interpreter exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
-    return status
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"odradek: {error.filename}: {error.strerror}", file=sys.stderr)
+        return EXIT_FAILED
 
 
 def _run(arguments: "Sequence[str]") -> int:
-    parsed = _parser(arguments).parse_args(arguments)
-    handler: Callable[[argparse.Namespace], int] = parsed.handler
-    return handler(parsed)
+    try:
+        parsed = _parser(arguments).parse_args(arguments)
+        handler: Callable[[argparse.Namespace], int] = parsed.handler
+        return handler(parsed)
+    finally:
+        sys.stdout.flush()  # a reader that went away shows here, not while the interpreter shuts down
 
 
 def _parser(arguments: "Sequence[str]") -> argparse.ArgumentParser:
