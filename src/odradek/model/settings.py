@@ -1,0 +1,172 @@
+"""What a setting is: one declaration that holds its name, kind, default, limits and meaning.
+
+Checks, tables in the docs and answers to DescribeConfigs all derive from it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any, Generic, NamedTuple, TypeVar, cast
+
+from odradek.model.errors import InvalidConfig
+
+T = TypeVar("T")
+
+LONG_MAX = (1 << 63) - 1
+"""How Kafka writes "no limit" where a number is asked for."""
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_KEY = "key"
+
+
+class Kind(IntEnum):
+    """Numbered as DescribeConfigs numbers them."""
+
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+
+
+class Synonym(NamedTuple):
+    """A broker's setting that stands in where the narrower one is not set."""
+
+    name: str
+    unit: int = 1
+    """Its value times this is the value of the narrower setting: 3,600,000 where one counts hours, the other ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key(Generic[T]):
+    """A setting. `T` is what its text becomes: bool, str, int, float, or tuple of str for lists."""
+
+    name: str
+    kind: Kind
+    default: T
+    doc: str
+    least: float | None = None
+    most: float | None = None
+    besides: tuple[int, ...] = ()
+    """Numbers that are valid outside the limits."""
+    valid: tuple[str, ...] = ()
+    """The valid texts, or the valid entries of a list; a list takes each of them once. Empty: any."""
+    refuses: Callable[[T], str | None] | None = None
+    """A rule of its own: says what is wrong with a value, or None."""
+    synonyms: tuple[Synonym, ...] = ()
+    """First come, first served."""
+    internal: bool = False
+    """For tests: works, but is not shown."""
+
+    def parse(self, text: str) -> T:
+        """The value that `text` stands for. Raises InvalidConfig, which names the setting and what is wrong with it."""
+        value = cast("T", _READERS[self.kind](self.name, text.strip()))
+        complaint = self._complaint(value)
+        if complaint:
+            raise InvalidConfig(f"{self.name} is {text!r}: {complaint}")
+        return value
+
+    def format(self, value: T) -> str | None:
+        """The text that parses to `value`. None, for a setting without a value, has none."""
+        if value is None:
+            return None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, tuple):
+            return ",".join(value)
+        return str(value)
+
+    def limits(self) -> str:
+        """The valid values in a form for tables, empty if there is no limit."""
+        if self.valid:
+            return ", ".join(self.valid)
+        if self.least is None and self.most is None:
+            return ""
+        least, most = ("" if bound is None else str(bound) for bound in (self.least, self.most))
+        return ", ".join([f"{least}..{most}", *map(str, self.besides)])
+
+    def _complaint(self, value: T) -> str | None:
+        if isinstance(value, (int, float)) and value not in self.besides:
+            if self.least is not None and value < self.least:
+                return f"must be at least {self.least}"
+            if self.most is not None and value > self.most:
+                return f"must be at most {self.most}"
+        if self.valid:
+            complaint = self._complaint_on_names(value if isinstance(value, tuple) else (cast("str", value),))
+            if complaint:
+                return complaint
+        return self.refuses(value) if self.refuses else None
+
+    def _complaint_on_names(self, names: tuple[str, ...]) -> str | None:
+        for name in names:
+            if name not in self.valid:
+                return f"{name!r} is none of {', '.join(self.valid)}"
+        return "an entry comes twice" if len(set(names)) < len(names) else None
+
+
+def setting(key: Key[T]) -> T:
+    """Declares an attribute of a dataclass: its default is the key's. `keys_of` finds the key again."""
+    return field(default=key.default, metadata={_KEY: key})
+
+
+def keys_of(config: type[Any]) -> dict[str, Key[Any]]:
+    """The keys that a dataclass declares with `setting`, by name, in the order of declaration."""
+    keys = (attribute.metadata[_KEY] for attribute in config.__dataclass_fields__.values())
+    return {key.name: key for key in keys}
+
+
+def attribute_of(name: str) -> str:
+    """The attribute that holds the setting of this name."""
+    return name.replace(".", "_")
+
+
+def _read_boolean(name: str, text: str) -> bool:
+    lower = text.lower()
+    if lower not in ("true", "false"):
+        raise InvalidConfig(f"{name} is {text!r}: must be true or false")
+    return lower == "true"
+
+
+def _read_string(name: str, text: str) -> str:
+    return text
+
+
+def _read_int(name: str, text: str) -> int:
+    return _read_integer(name, text, 32)
+
+
+def _read_long(name: str, text: str) -> int:
+    return _read_integer(name, text, 64)
+
+
+def _read_integer(name: str, text: str, bits: int) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise InvalidConfig(f"{name} is {text[:40]!r}: must be a whole number")
+    # Twenty characters hold every int64; int() would take its time over a text that is far longer.
+    value = int(text) if len(text) <= 20 else 1 << 64
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise InvalidConfig(f"{name} is {text[:40]!r}: does not fit into {bits} bits")
+    return value
+
+
+def _read_double(name: str, text: str) -> float:
+    if not _DECIMAL.fullmatch(text):
+        raise InvalidConfig(f"{name} is {text[:40]!r}: must be a number")
+    return float(text)
+
+
+def _read_list(name: str, text: str) -> tuple[str, ...]:
+    return tuple(entry.strip() for entry in text.split(",")) if text else ()
+
+
+_READERS: dict[Kind, Callable[[str, str], object]] = {
+    Kind.BOOLEAN: _read_boolean,
+    Kind.STRING: _read_string,
+    Kind.INT: _read_int,
+    Kind.LONG: _read_long,
+    Kind.DOUBLE: _read_double,
+    Kind.LIST: _read_list,
+}
