@@ -9,12 +9,9 @@ import argparse
 import importlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from odradek import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 NOUNS = {
     "log": "check and print the files of a data directory",
@@ -24,7 +21,7 @@ EXIT_FAILED = 1
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 
 
-def main(argv: "Sequence[str] | None" = None) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status. Usage errors exit with status 2, as argparse does."""
     arguments = sys.argv[1:] if argv is None else argv
     try:
@@ -42,7 +39,7 @@ def main(argv: "Sequence[str] | None" = None) -> int:
         return EXIT_FAILED
 
 
-def _run(arguments: "Sequence[str]") -> int:
+def _run(arguments: Sequence[str]) -> int:
     try:
         parsed = _parser(arguments).parse_args(arguments)
         handler: Callable[[argparse.Namespace], int] = parsed.handler
@@ -51,7 +48,7 @@ def _run(arguments: "Sequence[str]") -> int:
         sys.stdout.flush()  # a reader that went away shows here, not while the interpreter shuts down
 
 
-def _parser(arguments: "Sequence[str]") -> argparse.ArgumentParser:
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="odradek", description="A Kafka-compatible event broker in pure Python.")
     parser.add_argument("--version", action="version", version=f"odradek {__version__}")
     nouns = parser.add_subparsers(title="nouns", metavar="NOUN", required=True)
