@@ -1,0 +1,11 @@
+"""Time as an argument: code that needs it takes a Clock, tests give one that they move by hand."""
+
+from typing import Protocol
+
+from odradek.model.numbers import TimestampMs
+
+
+class Clock(Protocol):
+    def now_ms(self) -> TimestampMs:
+        """Wall-clock time, as records carry it."""
+        ...

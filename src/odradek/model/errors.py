@@ -1,0 +1,109 @@
+"""Failures that are expected: typed, each with the code that Kafka's protocol has for it."""
+
+from typing import ClassVar
+
+from odradek.model.error_code import ErrorCode
+from odradek.model.numbers import Offset, ProducerId
+
+
+class OdradekError(Exception):
+    """The root of every error that this package raises on purpose."""
+
+
+class BrokerError(OdradekError):
+    """An error that a client is told by its code."""
+
+    code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class CorruptBatch(BrokerError):
+    """Bytes that are no record batch: the one error that garbage raises."""
+
+    code = ErrorCode.CORRUPT_MESSAGE
+
+
+class UnsupportedMagic(CorruptBatch):
+    """A batch in a format before v2, which Kafka 4 does not take either."""
+
+    code = ErrorCode.INVALID_RECORD
+
+    def __init__(self, magic: int) -> None:
+        super().__init__(f"record batches of magic {magic} are not supported, only those of magic 2")
+
+
+class UnsupportedCodec(BrokerError):
+    code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+class InvalidRecord(BrokerError):
+    """A well-formed batch whose content breaks a rule."""
+
+    code = ErrorCode.INVALID_RECORD
+
+
+class MessageTooLarge(BrokerError):
+    """A batch larger than max.message.bytes."""
+
+    code = ErrorCode.MESSAGE_TOO_LARGE
+
+
+class BatchTooLarge(BrokerError):
+    """A batch larger than a whole segment may be."""
+
+    code = ErrorCode.RECORD_LIST_TOO_LARGE
+
+
+class OutOfPlace(BrokerError):
+    """A batch from a leader that does not continue the follower's log."""
+
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+class OffsetOutOfRange(BrokerError):
+    code = ErrorCode.OFFSET_OUT_OF_RANGE
+
+    def __init__(self, asked: Offset, start: Offset, end: Offset) -> None:
+        super().__init__(f"offset {asked} is outside [{start}, {end}]")
+
+
+class OutOfOrderSequence(BrokerError):
+    code = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+    def __init__(self, producer: ProducerId, found: int, expected: int) -> None:
+        super().__init__(f"producer {producer} sent sequence {found}, expected was {expected}")
+
+
+class InvalidProducerEpoch(BrokerError):
+    code = ErrorCode.INVALID_PRODUCER_EPOCH
+
+    def __init__(self, producer: ProducerId, found: int, last: int) -> None:
+        super().__init__(f"epoch {found} of producer {producer} is behind its last seen epoch {last}")
+
+
+class InvalidTxnState(BrokerError):
+    code = ErrorCode.INVALID_TXN_STATE
+
+
+class TransactionCoordinatorFenced(BrokerError):
+    code = ErrorCode.TRANSACTION_COORDINATOR_FENCED
+
+
+class StorageFailed(BrokerError):
+    """A log directory failed: a write, a sync or a read that should have worked did not."""
+
+    code = ErrorCode.KAFKA_STORAGE_ERROR
+
+
+class CorruptFile(OdradekError):
+    """A file of a data directory, other than a segment, does not hold what its format says.
+
+    The message names the file, and the position or line where it stops making sense.
+    """
+
+
+class DirectoryInUse(OdradekError):
+    """Another process holds the lock of a log directory."""
+
+
+class InvalidConfig(OdradekError):
+    """A setting has no such name, or a value outside its limits."""

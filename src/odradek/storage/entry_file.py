@@ -1,0 +1,137 @@
+"""A file of fixed-size entries that only grows at its end: the common part of the offset and the time index.
+
+New entries wait in memory, in `_tail`, and go to the file some hundred at a time: a crash loses nothing by it, since
+recovery rebuilds the indexes of every segment that was not synced. Entries are looked up by halving the file, a page
+at a time; the page that was used last is kept.
+"""
+
+from bisect import bisect_right
+from struct import Struct
+
+from odradek.storage.open_files import Handle
+
+_SPILL_ENTRIES = 512
+_PAGE_ENTRIES = 512
+
+
+class EntryFile:
+    """Entries of `struct`, sorted by their first field."""
+
+    __slots__ = ("_handle", "_page", "_page_first", "_stored", "_struct", "_tail")
+
+    def __init__(self, handle: Handle, struct: Struct, stored: int) -> None:
+        """`stored` is how many entries the file has."""
+        self._handle = handle
+        self._struct = struct
+        self._stored = stored
+        self._tail: bytearray | None = None
+        self._page: bytes | None = None
+        self._page_first = 0
+
+    def __len__(self) -> int:
+        return self._stored + (len(self._tail) // self._struct.size if self._tail else 0)
+
+    @property
+    def path(self) -> str:
+        return self._handle.path
+
+    def append(self, *fields: int) -> None:
+        tail = self._tail
+        if tail is None:
+            tail = self._tail = bytearray()
+        tail += self._struct.pack(*fields)
+        if len(tail) >= _SPILL_ENTRIES * self._struct.size:
+            self.spill()
+
+    def spill(self) -> None:
+        """Write out what waits in memory."""
+        if self._tail:
+            self._handle.create().write(self._tail, self._stored * self._struct.size)
+            self._stored += len(self._tail) // self._struct.size
+        self._tail = None
+
+    def entry(self, number: int) -> tuple[int, ...]:
+        size = self._struct.size
+        if number >= self._stored:
+            if self._tail is None:
+                raise IndexError(number)
+            return self._struct.unpack_from(self._tail, (number - self._stored) * size)
+        page = self._page
+        if page is None or not self._page_first <= number < self._page_first + len(page) // size:
+            page = self._load_page(number)
+        return self._struct.unpack_from(page, (number - self._page_first) * size)
+
+    def last(self) -> tuple[int, ...] | None:
+        count = len(self)
+        return self.entry(count - 1) if count else None
+
+    def floor(self, key: int) -> tuple[int, ...] | None:
+        """The last entry whose first field is at most `key`."""
+        after = self._count_up_to(key)
+        return self.entry(after - 1) if after else None
+
+    def truncate(self, count: int) -> None:
+        """Keep the first `count` entries."""
+        if count < self._stored:
+            self._handle.create().truncate(count * self._struct.size)
+            self._stored = count
+            self._tail = None
+            self._page = None
+        elif self._tail is not None:
+            del self._tail[(count - self._stored) * self._struct.size :]
+
+    def count_below(self, key: int) -> int:
+        """How many entries have a first field below `key`."""
+        return self._count_up_to(key - 1)
+
+    def close(self) -> None:
+        self.spill()
+        self._page = None
+        self._handle.close()
+
+    def forget(self) -> None:
+        """The file is to be deleted or renamed: what waits in memory goes with it."""
+        self._tail = None
+        self._page = None
+        self._handle.forget()
+
+    def pinned_handle(self) -> Handle:
+        """For a thread that syncs the file."""
+        self.spill()
+        self._handle.create()
+        self._handle.pin()
+        return self._handle
+
+    def _count_up_to(self, key: int) -> int:
+        count = len(self)
+        if not count:
+            return 0
+        if self._stored and (self._tail is None or self.entry(self._stored)[0] > key):
+            return self._search_stored(key)
+        return bisect_right(range(count), key, lo=self._stored, key=lambda number: self.entry(number)[0])
+
+    def _search_stored(self, key: int) -> int:
+        size, page = self._struct.size, self._page
+        if page is not None:
+            first, count = self._page_first, len(page) // size
+            if self.entry(first)[0] <= key < self.entry(first + count - 1)[0]:
+                return bisect_right(range(first + count), key, lo=first, key=lambda number: self.entry(number)[0])
+        # The first entry of each page tells which page to load; only that one replaces the page that is kept.
+        file, unpack = self._handle.get(), self._struct.unpack
+        pages = range(0, self._stored, _PAGE_ENTRIES)
+        after = bisect_right(pages, key, key=lambda number: unpack(file.read(size, number * size))[0])
+        if after == 0:
+            return 0
+        first = pages[after - 1]
+        page = self._load_page(first)
+        return bisect_right(range(first + len(page) // size), key, lo=first, key=lambda number: self.entry(number)[0])
+
+    def _load_page(self, number: int) -> bytes:
+        size = self._struct.size
+        first = number - number % _PAGE_ENTRIES
+        wanted = min(_PAGE_ENTRIES, self._stored - first) * size
+        page = self._handle.get().read(wanted, first * size)
+        if len(page) != wanted:
+            raise OSError(f"{self._handle.path}: {len(page)} bytes at {first * size} where {wanted} were expected")
+        self._page, self._page_first = page, first
+        return page

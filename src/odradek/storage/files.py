@@ -1,0 +1,223 @@
+"""The one door to the file system: everything in this package that touches files goes through `Files`.
+
+`OsFiles` is the real one. `odradek.testing.disk` has one that loses unsynced writes, tears the last one, fails on
+request and fills up; both pass the same tests.
+"""
+
+import fcntl
+import os
+from typing import NamedTuple, Protocol
+
+from odradek.model.errors import DirectoryInUse
+from odradek.records.batch import Buffer
+
+
+class Entry(NamedTuple):
+    """One name in a directory."""
+
+    name: str
+    size: int
+    is_dir: bool
+
+
+class File(Protocol):
+    """An open file, read and written at positions. Every call may raise OSError."""
+
+    path: str
+
+    def read(self, size: int, at: int) -> bytes:
+        """Up to `size` bytes from `at`; fewer only at the end of the file."""
+        ...
+
+    def write(self, data: Buffer, at: int) -> None:
+        """All of `data`; where it raises, any part may have been written."""
+        ...
+
+    def size(self) -> int: ...
+    def truncate(self, size: int) -> None: ...
+
+    def allocate(self, size: int) -> None:
+        """Extend the file to `size` with zeros that have room on the disk."""
+        ...
+
+    def sync(self) -> None:
+        """Return when everything written so far would survive power loss."""
+        ...
+
+    def modified_ms(self) -> int: ...
+    def fileno(self) -> int: ...
+    def close(self) -> None: ...
+
+
+class Lock(Protocol):
+    def release(self) -> None: ...
+
+
+class Files(Protocol):
+    """The file system. Every call may raise OSError."""
+
+    def open(self, path: str, *, create: bool = False) -> File:
+        """Open for reading and writing; a missing file is made where `create` is given."""
+        ...
+
+    def open_to_read(self, path: str) -> File: ...
+    def read_whole(self, path: str) -> bytes: ...
+    def list(self, directory: str) -> list[Entry]: ...
+    def exists(self, path: str) -> bool: ...
+    def make_dir(self, path: str) -> None: ...
+    def rename(self, old: str, new: str) -> None: ...
+    def remove(self, path: str) -> None: ...
+    def remove_dir(self, path: str) -> None: ...
+
+    def sync_dir(self, path: str) -> None:
+        """Return when the names in this directory would survive power loss."""
+        ...
+
+    def lock(self, path: str) -> Lock:
+        """Hold `path` against other processes, or raise DirectoryInUse."""
+        ...
+
+
+class OsFile:
+    __slots__ = ("_fd", "path")
+
+    def __init__(self, fd: int, path: str) -> None:
+        self._fd = fd
+        self.path = path
+
+    def read(self, size: int, at: int) -> bytes:
+        data = os.pread(self._fd, size, at)
+        if 0 < len(data) < size:
+            rest = self.read(size - len(data), at + len(data))
+            return data + rest if rest else data
+        return data
+
+    def write(self, data: Buffer, at: int) -> None:
+        done = os.pwrite(self._fd, data, at)
+        if done != len(data):
+            self.write(memoryview(data)[done:], at + done)
+
+    def size(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def truncate(self, size: int) -> None:
+        os.ftruncate(self._fd, size)
+
+    def allocate(self, size: int) -> None:
+        os.posix_fallocate(self._fd, 0, size)
+
+    def sync(self) -> None:
+        # The size of a file that grew is part of what fdatasync makes safe; only times are left out.
+        os.fdatasync(self._fd)
+
+    def modified_ms(self) -> int:
+        return os.fstat(self._fd).st_mtime_ns // 1_000_000
+
+    def fileno(self) -> int:
+        return self._fd
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+class OsLock:
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def release(self) -> None:
+        # The file stays, as Kafka's does: removing it would let two processes hold locks on two different inodes.
+        os.close(self._fd)
+
+
+class OsFiles:
+    def open(self, path: str, *, create: bool = False) -> File:
+        return OsFile(os.open(path, os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0), 0o644), path)
+
+    def open_to_read(self, path: str) -> File:
+        return OsFile(os.open(path, os.O_RDONLY | os.O_CLOEXEC), path)
+
+    def read_whole(self, path: str) -> bytes:
+        with open(path, "rb") as file:
+            return file.read()
+
+    def list(self, directory: str) -> list[Entry]:
+        with os.scandir(directory) as entries:
+            return [Entry(e.name, 0, True) if e.is_dir() else Entry(e.name, e.stat().st_size, False) for e in entries]
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def make_dir(self, path: str) -> None:
+        os.mkdir(path)
+
+    def rename(self, old: str, new: str) -> None:
+        os.rename(old, new)
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def remove_dir(self, path: str) -> None:
+        os.rmdir(path)
+
+    def sync_dir(self, path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def lock(self, path: str) -> Lock:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            # Java's FileChannel.tryLock takes a POSIX record lock, so this keeps Apache Kafka out too.
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            raise DirectoryInUse(f"{path} is held by another process: a data directory has one owner") from None
+        except OSError:
+            os.close(fd)
+            raise
+        return OsLock(fd)
+
+
+def replace_file(files: Files, path: str, data: bytes, *, sync: bool = True) -> None:
+    """Write a file that must be whole: after a crash it has the old content or the new, never a mix.
+
+    Without `sync` that holds when the process is killed; after power loss the file may be empty.
+    """
+    temp = path + ".tmp"
+    file = files.open(temp, create=True)
+    try:
+        file.truncate(0)
+        file.write(data, 0)
+        if sync:
+            file.sync()  # crash before here: recovery removes *.tmp
+    finally:
+        file.close()
+    files.rename(temp, path)  # crash here: old or new
+    if sync:
+        files.sync_dir(os.path.dirname(path))  # only now does the new name survive power loss
+
+
+def write_file(files: Files, path: str, data: bytes, *, sync: bool) -> None:
+    """Write a file that can be made again from others."""
+    file = files.open(path, create=True)
+    try:
+        file.write(data, 0)
+        file.truncate(len(data))
+        if sync:
+            file.sync()
+    finally:
+        file.close()
+
+
+def remove_tree(files: Files, path: str) -> None:
+    for entry in files.list(path):
+        inner = f"{path}/{entry.name}"
+        if entry.is_dir:
+            remove_tree(files, inner)
+        else:
+            files.remove(inner)
+    files.remove_dir(path)

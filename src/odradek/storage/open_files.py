@@ -1,0 +1,116 @@
+"""A bounded set of open files, so that thousands of partitions live under a limit of some hundred handles.
+
+A `Handle` stands for a file that is opened when it is used. When the set is full, the one that has not been used for
+longest (by a clock hand with a second chance) is closed; it opens again by itself. A pinned handle stays open: a
+thread syncs it, or a socket sends from it.
+"""
+
+import resource
+from collections import deque
+
+from odradek.storage.files import File, Files
+
+CAPACITY_LEAST = 16
+
+
+class Handle:
+    """A file that costs a descriptor only while it is in use."""
+
+    __slots__ = ("_owner", "_used", "file", "path", "pins")
+
+    def __init__(self, owner: "OpenFiles", path: str) -> None:
+        self._owner = owner
+        self._used = False
+        self.path = path
+        self.file: File | None = None
+        self.pins = 0
+
+    def get(self) -> File:
+        self._used = True
+        return self.file or self._owner.open(self)
+
+    def create(self) -> File:
+        """As `get`, for a file that may not exist yet."""
+        self._used = True
+        return self.file or self._owner.open(self, create=True)
+
+    def pin(self) -> File:
+        """Keep it open until `unpin`, also past `close`."""
+        file = self.get()
+        self.pins += 1
+        return file
+
+    def unpin(self) -> None:
+        self.pins -= 1
+        if self.pins == 0 and self.path == "":
+            self._owner.close(self)
+
+    def close(self) -> None:
+        """Let go of the file; a pinned one closes with its last pin. It opens again at the next use."""
+        if self.pins == 0:
+            self._owner.close(self)
+
+    def forget(self) -> None:
+        """As `close`, for a file that is deleted or renamed: this handle will not open again."""
+        self.path = ""
+        self.close()
+
+    def take_second_chance(self) -> bool:
+        used, self._used = self._used, False
+        return used or self.pins > 0
+
+
+class OpenFiles:
+    """The owner of all handles on one `Files`."""
+
+    __slots__ = ("_capacity", "_open", "files")
+
+    def __init__(self, files: Files, capacity: int = 512) -> None:
+        self.files = files
+        self._capacity = max(capacity, CAPACITY_LEAST)
+        self._open: deque[Handle] = deque()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def open(self, handle: Handle, *, create: bool = False) -> File:
+        if len(self._open) >= self._capacity:
+            self._make_room()
+        file = self.files.open(handle.path, create=create)
+        handle.file = file
+        self._open.append(handle)
+        return file
+
+    def close(self, handle: Handle) -> None:
+        if handle.file is not None:
+            handle.file.close()
+            handle.file = None
+            self._open.remove(handle)
+
+    def _make_room(self) -> None:
+        for _ in range(2 * len(self._open)):  # twice around: the first round may only take second chances
+            handle = self._open.popleft()
+            if not handle.take_second_chance() and handle.file is not None:
+                handle.file.close()
+                handle.file = None
+                return
+            self._open.append(handle)
+        # All are pinned: go over the capacity for a moment rather than fail.
+
+
+def raise_limit() -> int:
+    """Raise the soft limit on open files to the hard one; returns the limit that holds now."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 1 << 20 if hard == resource.RLIM_INFINITY else hard
+    if soft < wanted:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (ValueError, OSError):
+            return soft  # some systems cap it below the hard limit they show: live with what there is
+        return wanted
+    return soft
+
+
+def capacity_within(limit: int) -> int:
+    """How many segment files to keep open when the process may open `limit` files: the rest is for sockets."""
+    return max(CAPACITY_LEAST, min(limit // 2, 16_384))

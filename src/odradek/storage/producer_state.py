@@ -1,0 +1,175 @@
+"""What a partition knows of its producers: sequences, epochs, open transactions. Pure state, no files.
+
+A batch is checked first and noted after it was written, so that a failed write leaves no trace. The last five batches
+of each producer are remembered: one of them sent again is answered with its first offset.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from odradek.model.errors import (
+    InvalidProducerEpoch,
+    InvalidTxnState,
+    OutOfOrderSequence,
+    TransactionCoordinatorFenced,
+)
+from odradek.model.numbers import NO_OFFSET, NO_TIMESTAMP, Offset, ProducerId, TimestampMs
+from odradek.records.batch import SEQUENCE_MAX, BatchHead
+from odradek.records.control import EndTxnMarker
+from odradek.storage.transaction_index import AbortedTxn
+
+BATCHES_KEPT = 5
+NO_EPOCH = -1
+NO_SEQUENCE = -1
+NO_COORDINATOR_EPOCH = -1
+
+
+class NotedBatch(NamedTuple):
+    first_sequence: int
+    last_sequence: int
+    first_offset: Offset
+    last_offset: Offset
+    timestamp: TimestampMs
+
+
+class CompletedTxn(NamedTuple):
+    txn: AbortedTxn
+    """Its place, in the form of the transaction index."""
+    aborted: bool
+
+
+class Producer:
+    """The state of one producer id."""
+
+    __slots__ = ("batches", "coordinator_epoch", "epoch", "id", "last_timestamp", "txn_first_offset")
+
+    def __init__(self, id: ProducerId) -> None:
+        self.id = id
+        self.epoch = NO_EPOCH
+        self.coordinator_epoch = NO_COORDINATOR_EPOCH
+        self.last_timestamp = NO_TIMESTAMP
+        self.txn_first_offset = NO_OFFSET
+        self.batches: tuple[NotedBatch, ...] = ()
+
+    @property
+    def last_sequence(self) -> int:
+        return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
+
+
+class ProducerState:
+    """All producers of one partition, as of `end_offset`."""
+
+    __slots__ = ("_open_txns", "_producers", "end_offset")
+
+    def __init__(self, end_offset: Offset, producers: Iterable[Producer] = ()) -> None:
+        self.end_offset = end_offset
+        self._producers = {producer.id: producer for producer in producers}
+        self._open_txns = {
+            producer.txn_first_offset: producer.id
+            for producer in sorted(self._producers.values(), key=lambda producer: producer.txn_first_offset)
+            if producer.txn_first_offset >= 0
+        }
+
+    def __iter__(self) -> Iterator[Producer]:
+        return iter(self._producers.values())
+
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    def get(self, id: ProducerId) -> Producer | None:
+        return self._producers.get(id)
+
+    @property
+    def first_undecided_offset(self) -> Offset | None:
+        """Where the oldest open transaction starts."""
+        return next(iter(self._open_txns), None)
+
+    def find_duplicate(self, head: BatchHead) -> NotedBatch | None:
+        """The batch that `head` repeats, if it is one of the last five of its producer and epoch."""
+        producer = self._producers.get(head.producer_id)
+        if producer is None or producer.epoch != head.producer_epoch:
+            return None
+        for noted in producer.batches:
+            if noted.first_sequence == head.base_sequence and noted.last_sequence == head.last_sequence:
+                return noted
+        return None
+
+    def check(self, head: BatchHead) -> None:
+        """Refuse a data batch that is fenced, leaves a gap, or stands outside its producer's open transaction."""
+        producer = self._producers.get(head.producer_id)
+        if producer is None:
+            return  # unknown or expired: any sequence may be the first
+        if head.producer_epoch < producer.epoch:
+            raise InvalidProducerEpoch(head.producer_id, head.producer_epoch, producer.epoch)
+        if head.producer_epoch > producer.epoch:
+            if head.base_sequence != 0 and producer.epoch != NO_EPOCH:
+                raise OutOfOrderSequence(head.producer_id, head.base_sequence, 0)
+        else:
+            last = producer.last_sequence
+            expected = 0 if last == SEQUENCE_MAX else last + 1
+            if head.base_sequence != expected:
+                raise OutOfOrderSequence(head.producer_id, head.base_sequence, expected)
+        if producer.txn_first_offset >= 0 and not head.is_transactional:
+            raise InvalidTxnState(f"producer {head.producer_id} has an open transaction and sent a batch outside it")
+
+    def check_epoch(self, head: BatchHead) -> None:
+        """Refuse a batch of a fenced producer."""
+        producer = self._producers.get(head.producer_id)
+        if producer is not None and head.producer_epoch < producer.epoch:
+            raise InvalidProducerEpoch(head.producer_id, head.producer_epoch, producer.epoch)
+
+    def check_marker(self, head: BatchHead, marker: EndTxnMarker) -> None:
+        """Refuse a marker of a fenced coordinator."""
+        producer = self._producers.get(head.producer_id)
+        if producer is not None and marker.coordinator_epoch < producer.coordinator_epoch:
+            raise TransactionCoordinatorFenced(
+                f"coordinator epoch {marker.coordinator_epoch} for producer {head.producer_id} is behind "
+                f"{producer.coordinator_epoch}"
+            )
+
+    def note(self, head: BatchHead, first: Offset) -> None:
+        """Take in a data batch that is in the log, at offset `first`."""
+        producer = self._producers.get(head.producer_id)
+        if producer is None:
+            producer = self._producers[head.producer_id] = Producer(head.producer_id)
+        last = Offset(first + head.last_offset_delta)
+        noted = NotedBatch(head.base_sequence, head.last_sequence, first, last, head.max_timestamp)
+        if producer.epoch == head.producer_epoch:
+            producer.batches = (*producer.batches[1 - BATCHES_KEPT :], noted)
+        else:
+            producer.epoch = head.producer_epoch
+            producer.batches = (noted,)
+        producer.last_timestamp = head.max_timestamp
+        if head.is_transactional and producer.txn_first_offset < 0:
+            producer.txn_first_offset = first
+            self._open_txns[first] = producer.id
+
+    def note_marker(self, head: BatchHead, at: Offset, marker: EndTxnMarker) -> CompletedTxn | None:
+        """Take in the end of a transaction, at offset `at`; None where its producer had none open."""
+        producer = self._producers.get(head.producer_id)
+        if producer is None:
+            producer = self._producers[head.producer_id] = Producer(head.producer_id)
+        first = producer.txn_first_offset
+        if producer.epoch != head.producer_epoch:
+            producer.epoch = head.producer_epoch
+            producer.batches = ()
+        producer.coordinator_epoch = marker.coordinator_epoch
+        producer.last_timestamp = head.max_timestamp
+        producer.txn_first_offset = NO_OFFSET
+        if first < 0:
+            return None
+        del self._open_txns[first]
+        stable = self.first_undecided_offset
+        txn = AbortedTxn(head.producer_id, first, at, Offset(at + 1) if stable is None else stable)
+        return CompletedTxn(txn, aborted=not marker.commit)
+
+    def expire(self, now: TimestampMs, after_ms: int) -> int:
+        """Forget producers that wrote nothing for `after_ms` and have no open transaction; returns how many."""
+        gone = [
+            producer.id
+            for producer in self._producers.values()
+            if producer.txn_first_offset < 0 and now - producer.last_timestamp >= after_ms
+        ]
+        for id in gone:
+            del self._producers[id]
+        return len(gone)

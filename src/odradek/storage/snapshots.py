@@ -1,0 +1,78 @@
+"""The producer snapshots of one partition, and the producers' state at any offset made from them."""
+
+from bisect import insort
+from collections.abc import Iterable, Sequence
+
+from odradek.model.errors import CorruptFile
+from odradek.model.numbers import Offset
+from odradek.storage import batches, names, producer_snapshot
+from odradek.storage.files import Files, write_file
+from odradek.storage.producer_state import ProducerState
+from odradek.storage.rebuild import note
+from odradek.storage.segment import Segment
+
+
+class Snapshots:
+    __slots__ = ("_files", "directory", "offsets", "removed_corrupt")
+
+    def __init__(self, files: Files, directory: str, offsets: Iterable[Offset]) -> None:
+        self._files = files
+        self.directory = directory
+        self.offsets = sorted(offsets)
+        self.removed_corrupt: list[str] = []
+        """What was wrong with snapshots that could not be read."""
+
+    def write(self, producers: ProducerState, offset: Offset) -> None:
+        """Not synced: recovery makes a lost one again from the log."""
+        if offset not in self.offsets:
+            write_file(self._files, self._path(offset), producer_snapshot.pack(producers), sync=False)
+            insort(self.offsets, offset)
+
+    def remove(self, offset: Offset) -> None:
+        self.offsets.remove(offset)
+        self._files.remove(self._path(offset))
+
+    def keep_within(self, start: Offset, end: Offset) -> None:
+        """Remove those that stand for no place in a log that starts at `start` and ends at `end`."""
+        for offset in [each for each in self.offsets if not start < each <= end]:
+            self.remove(offset)
+
+    def keep_bases(self, bases: Iterable[Offset]) -> None:
+        """Remove those that stand neither at the base of a segment nor last."""
+        kept = set(bases)
+        for offset in [each for each in self.offsets[:-1] if each not in kept]:
+            self.remove(offset)
+
+    def state_at(self, offset: Offset, segments: Sequence[Segment], log_start: Offset) -> ProducerState:
+        """From the newest good snapshot at or below `offset`, and the batches between."""
+        producers = self._load(offset, log_start)
+        for segment in segments:
+            if segment.base_offset < offset:
+                _replay(segment, producers, offset)
+        producers.end_offset = offset
+        return producers
+
+    def _load(self, offset: Offset, log_start: Offset) -> ProducerState:
+        for at in reversed([each for each in self.offsets if each <= offset]):
+            path = self._path(at)
+            try:
+                return ProducerState(at, producer_snapshot.parse(self._files.read_whole(path), path))
+            except CorruptFile as error:
+                self.removed_corrupt.append(str(error))
+                self.remove(at)
+        return ProducerState(log_start)
+
+    def _path(self, offset: Offset) -> str:
+        return f"{self.directory}/{names.file_name(offset, names.SNAPSHOT)}"
+
+
+def _replay(segment: Segment, producers: ProducerState, end: Offset) -> None:
+    """Take in the batches of a segment from the state's own end up to `end`."""
+    file = segment.log.get()
+    for position, head in segment.heads(producers.end_offset):
+        if head.base_offset >= end:
+            break
+        if head.producer_id >= 0:
+            batch = batches.read_batch(file, position, head) if head.is_control else memoryview(b"")
+            note(producers, head, batch, [])
+        producers.end_offset = head.next_offset
