@@ -1,0 +1,87 @@
+import pytest
+
+from odradek.model.errors import InvalidConfig
+from odradek.model.settings import LONG_MAX, Key, Kind
+
+COUNT: Key[int] = Key("count", Kind.INT, 1, "A count.", least=1, most=9, besides=(-1,))
+TIME: Key[int] = Key("time.ms", Kind.LONG, LONG_MAX, "A time.")
+RATIO: Key[float] = Key("ratio", Kind.DOUBLE, 0.5, "A ratio.", least=0, most=1)
+SWITCH: Key[bool] = Key("switch", Kind.BOOLEAN, False, "A switch.")
+COLOUR: Key[str] = Key("colour", Kind.STRING, "red", "A colour.", valid=("red", "blue"))
+COLOURS: Key[tuple[str, ...]] = Key("colours", Kind.LIST, (), "Colours.", valid=("red", "blue"))
+NAMES: Key[tuple[str, ...]] = Key("names", Kind.LIST, (), "Names.", refuses=lambda names: "no" if "x" in names else "")
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        (COUNT, "9", 9),
+        (COUNT, " +3 ", 3),
+        (COUNT, "-1", -1),
+        (TIME, "9223372036854775807", LONG_MAX),
+        (TIME, "-9223372036854775808", -LONG_MAX - 1),
+        (RATIO, "0.25", 0.25),
+        (RATIO, "1", 1.0),
+        (RATIO, "1e-2", 0.01),
+        (SWITCH, "TRUE", True),
+        (SWITCH, " false ", False),
+        (COLOUR, " blue", "blue"),
+        (COLOURS, "", ()),
+        (COLOURS, "blue , red", ("blue", "red")),
+        (NAMES, "a,,a", ("a", "", "a")),
+    ],
+)
+def test_text_becomes_a_value(key: Key[object], text: str, value: object) -> None:
+    assert key.parse(text) == value
+    assert type(key.parse(text)) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "complaint"),
+    [
+        (COUNT, "0", "count is '0': must be at least 1"),
+        (COUNT, "10", "count is '10': must be at most 9"),
+        (COUNT, "1.5", "count is '1.5': must be a whole number"),
+        (COUNT, "", "count is '': must be a whole number"),
+        (COUNT, "1_0", "count is '1_0': must be a whole number"),
+        (COUNT, "٣", "count is '٣': must be a whole number"),
+        (COUNT, "2147483648", "count is '2147483648': does not fit into 32 bits"),
+        (TIME, "9223372036854775808", "time.ms is '9223372036854775808': does not fit into 64 bits"),
+        (TIME, "1" * 5000, f"time.ms is '{'1' * 40}': does not fit into 64 bits"),
+        (RATIO, "1.01", "ratio is '1.01': must be at most 1"),
+        (RATIO, "-1", "ratio is '-1': must be at least 0"),
+        (RATIO, "nan", "ratio is 'nan': must be a number"),
+        (RATIO, "inf", "ratio is 'inf': must be a number"),
+        (SWITCH, "yes", "switch is 'yes': must be true or false"),
+        (COLOUR, "green", "colour is 'green': 'green' is none of red, blue"),
+        (COLOUR, "Red", "colour is 'Red': 'Red' is none of red, blue"),
+        (COLOURS, "red,", "colours is 'red,': '' is none of red, blue"),
+        (COLOURS, "red,red", "colours is 'red,red': an entry comes twice"),
+        (NAMES, "x", "names is 'x': no"),
+    ],
+)
+def test_a_bad_text_is_refused_by_name_and_reason(key: Key[object], text: str, complaint: str) -> None:
+    with pytest.raises(InvalidConfig) as refused:
+        key.parse(text)
+    assert str(refused.value) == complaint
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [(COUNT, 3, "3"), (RATIO, 0.5, "0.5"), (SWITCH, True, "true"), (COLOURS, ("red", "blue"), "red,blue")],
+)
+def test_a_value_becomes_its_text(key: Key[object], value: object, text: str) -> None:
+    assert key.format(value) == text
+    assert key.parse(text) == value
+
+
+def test_no_value_has_no_text() -> None:
+    key: Key[int | None] = Key("maybe", Kind.INT, None, "Maybe.")
+    assert key.format(None) is None
+
+
+def test_limits_are_told_for_tables() -> None:
+    assert COUNT.limits() == "1..9, -1"
+    assert TIME.limits() == ""
+    assert COLOUR.limits() == "red, blue"
+    assert Key("least", Kind.INT, 5, "Least.", least=5).limits() == "5.."
