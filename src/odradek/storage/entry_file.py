@@ -89,6 +89,9 @@ class EntryFile:
         self._page = None
         self._handle.close()
 
+    def move_to(self, path: str) -> None:
+        self._handle.path = path
+
     def forget(self) -> None:
         """The file is to be deleted or renamed: what waits in memory goes with it."""
         self._tail = None

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import wraps
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from odradek.model.errors import BatchTooLarge, InvalidRecord, MessageTooLarge, OffsetOutOfRange, OutOfPlace
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
@@ -25,10 +25,12 @@ from odradek.storage import batches, leader_epochs, names, retention
 from odradek.storage.home import Home
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.open_files import Handle
-from odradek.storage.producer_state import ProducerState
 from odradek.storage.recovery import Recovered
 from odradek.storage.segment import RELATIVE_OFFSET_MAX, Segment, Sizes, Slice
 from odradek.storage.transaction_index import AbortedTxn
+
+if TYPE_CHECKING:
+    from odradek.storage.producer_state import ProducerState
 
 Jitter = Callable[[int], int]
 """Given segment.jitter.ms, how much earlier than segment.ms the next segment is rolled."""
@@ -151,6 +153,11 @@ class Log:
     @property
     def size(self) -> int:
         return sum(segment.size for segment in self._segments)
+
+    @property
+    def starts_inside(self) -> bool:
+        """Records were deleted up to somewhere inside the first segment, which only a checkpoint remembers."""
+        return self.start_offset > self._bases[0]
 
     # --- appending
 
@@ -497,6 +504,12 @@ class Log:
     def unflushed_records(self) -> int:
         return self.end_offset - self.recovery_point
 
+    def flush_due(self, now: TimestampMs) -> bool:
+        """flush.ms is over, or a segment was closed that is not synced yet."""
+        if self.home.failure is not None or not self.unflushed_records:
+            return False
+        return now - self.last_flush_ms >= self.config.flush_ms or self._bases[-1] > self.recovery_point
+
     @_guarded
     def begin_sync(self) -> SyncJob:
         """The files that hold what lies past the recovery point, pinned; hand them back with `end_sync`."""
@@ -551,6 +564,19 @@ class Log:
         self._take_snapshot(self.end_offset)
         for segment in self._segments:
             segment.close()
+
+    def mark_new(self) -> None:
+        """The directory was just made: its names are to be synced with the first records."""
+        self._new_names = True
+
+    def move_to(self, directory: str) -> None:
+        """Rename the log's directory. Readers that pinned a file keep it."""
+        for segment in self._segments:
+            segment.release()
+        self.home.open_files.files.rename(self.directory, directory)
+        self.directory = self._snapshots.directory = directory
+        for segment in self._segments:
+            segment.move_to(directory)
 
     def abandon(self) -> None:
         """Let go of every file without writing: the directory failed, or is being deleted."""

@@ -31,6 +31,8 @@ class Situation:
     directory: str
     clean: bool
     """The process that had it before stopped properly."""
+    repaired: bool
+    """What lies past the recovery point was read and mended already, if not synced."""
     recovery_point: Offset
     log_start: Offset
     dense: bool
@@ -183,12 +185,17 @@ class _Recovery:
         for number, (base, sizes, fits) in enumerate(listed):
             rest = listed[number + 1 :]
             segments.append(self._segment(base, sizes))
-            if not self._now.clean and (not rest or rest[0][0] > self._now.recovery_point):
+            if self._must_scan(rest[0][0] if rest else None):
                 if self._scan(segments, rest):
                     break
             elif not self._indexes_right(segments[-1], fits, closed=bool(rest)):
                 self._rebuild_indexes(segments)
         return segments
+
+    def _must_scan(self, end: Offset | None) -> bool:
+        if self._now.clean or self._now.repaired:
+            return False
+        return end is None or end > self._now.recovery_point
 
     def _segment(self, base: Offset, sizes: Sizes) -> Segment:
         return Segment(self._open_files, self._now.directory, base, sizes, self._now.now)
@@ -290,8 +297,9 @@ class _Recovery:
 
     def _store_epochs(self, log_start: Offset, end: Offset) -> None:
         self._epochs = self._epochs.truncate_to(end).start_at(log_start)
+        stored = self._epochs_stored or LeaderEpochs()
         # After a clean stop the file can have only one thing too many: the epoch of a leader that wrote nothing.
-        if not self._now.clean and self._epochs != (self._epochs_stored or LeaderEpochs()):
+        if self._epochs != stored and not (self._now.clean and stored.entries):
             leader_epochs.write(self._files, self._now.directory, self._epochs)
 
     # --- producers

@@ -169,13 +169,27 @@ class Segment:
 
     def close(self) -> None:
         """Write out what is in memory and let go of the files."""
-        self.end_time_index()
-        self._trim()
+        if self._max_timestamp != _NOT_LOADED:
+            self.end_time_index()
+            self._trim()
+        self.release()
+
+    def release(self) -> None:
+        """Write out what waits in memory and let go of the files; the segment goes on as it was."""
         self.log.close()
         self.index.entries.close()
         self.time_index.entries.close()
         if self._txn_index is not None:
             self._txn_index.close()
+
+    def move_to(self, directory: str) -> None:
+        """The segment's directory has another name now."""
+        self.directory = directory
+        self.log.path = self.path(names.LOG)
+        self.index.entries.move_to(self.path(names.INDEX))
+        self.time_index.entries.move_to(self.path(names.TIME_INDEX))
+        if self._txn_index is not None:
+            self._txn_index.move_to(self.path(names.TXN_INDEX))
 
     def abandon(self) -> None:
         """Let go of the files as they are: they are deleted, or their disk failed."""

@@ -86,5 +86,8 @@ class TransactionIndex:
     def close(self) -> None:
         self._handle.close()
 
+    def move_to(self, path: str) -> None:
+        self._handle.path = path
+
     def forget(self) -> None:
         self._handle.forget()

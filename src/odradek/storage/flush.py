@@ -1,0 +1,92 @@
+"""Syncs off the loop: one sync serves all who wait for it.
+
+A sync makes safe what was appended before it began. Who asks while one is running waits for the next, and so do all
+the others who ask meanwhile: however many wait, at most two syncs stand between an append and its answer.
+"""
+
+import asyncio
+from concurrent.futures import Executor
+from functools import partial
+
+from odradek.model.errors import StorageFailed
+from odradek.storage.log import Log, SyncJob
+
+
+class _Syncing:
+    """A log that is being synced: who waits for this sync, and who for the next."""
+
+    __slots__ = ("current", "following")
+
+    def __init__(self, current: "asyncio.Future[None]") -> None:
+        self.current = current
+        self.following: asyncio.Future[None] | None = None
+
+
+class Flusher:
+    def __init__(self, pool: Executor) -> None:
+        self._pool = pool
+        self._syncing: dict[Log, _Syncing] = {}
+
+    def request(self, log: Log) -> "asyncio.Future[None]":
+        """Done when everything that is in the log now is synced; fails with StorageFailed."""
+        loop = asyncio.get_running_loop()
+        syncing = self._syncing.get(log)
+        if syncing is None:
+            syncing = self._syncing[log] = _Syncing(loop.create_future())
+            self._start(log, syncing)
+            return syncing.current
+        if syncing.following is None:
+            syncing.following = loop.create_future()
+        return syncing.following
+
+    async def settle(self, log: Log) -> None:
+        """After an append: wait for a sync if flush.messages asks for one."""
+        if log.unflushed_records >= log.config.flush_messages:
+            await self.request(log)
+
+    async def drain(self) -> None:
+        """Wait until no sync is under way."""
+        while self._syncing:
+            await asyncio.wait([each.current for each in self._syncing.values()])
+
+    def _start(self, log: Log, syncing: _Syncing) -> None:
+        try:
+            job = log.begin_sync()
+        except StorageFailed as error:
+            self._fail(log, syncing, error)
+            return
+        running = asyncio.get_running_loop().run_in_executor(self._pool, log.run_sync, job)
+        running.add_done_callback(partial(self._ended, log, job))
+
+    def _ended(self, log: Log, job: SyncJob, running: "asyncio.Future[None]") -> None:
+        syncing = self._syncing[log]
+        error = running.exception()
+        if error is not None and not isinstance(error, OSError):
+            raise error
+        try:
+            log.end_sync(job, error)
+        except StorageFailed as failed:
+            self._fail(log, syncing, failed)
+            return
+        _finish(syncing.current, None)
+        if syncing.following is None:
+            del self._syncing[log]
+        else:
+            syncing.current, syncing.following = syncing.following, None
+            self._start(log, syncing)
+
+    def _fail(self, log: Log, syncing: _Syncing, error: StorageFailed) -> None:
+        del self._syncing[log]
+        for future in (syncing.current, syncing.following):
+            if future is not None:
+                _finish(future, error)
+
+
+def _finish(future: "asyncio.Future[None]", error: StorageFailed | None) -> None:
+    if future.done():
+        return  # the one who waited was cancelled
+    if error is None:
+        future.set_result(None)
+    else:
+        future.set_exception(error)
+        future.exception()  # seen: nobody may be waiting

@@ -1,0 +1,160 @@
+"""One log directory: its lock, its identity, its checkpoints, the partitions in it."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from odradek.model.errors import CorruptFile
+from odradek.model.numbers import Offset
+from odradek.model.topic_partition import TopicPartition
+from odradek.storage import checkpoint, clean_shutdown, meta_properties, names
+from odradek.storage.files import Files, Lock, remove_tree, replace_file
+from odradek.storage.home import Doomed, Home
+from odradek.storage.names import Mark, PartitionDir
+from odradek.storage.recovery import Event
+
+if TYPE_CHECKING:
+    from odradek.storage.log import Log
+    from odradek.storage.meta_properties import MetaProperties
+
+
+class Found(NamedTuple):
+    """A partition's directory as it was found at the start."""
+
+    path: str
+    partition: TopicPartition
+    mark: Mark
+
+
+Checkpoints = dict[str, dict[TopicPartition, Offset]]
+"""Offsets by the name of the file that they are kept in."""
+
+
+class LogDir:
+    """An open log directory. It holds the lock from `open` to `close`."""
+
+    def __init__(self, home: Home, lock: Lock) -> None:
+        self.home = home
+        self.logs: dict[TopicPartition, Log] = {}
+        self.future_logs: dict[TopicPartition, Log] = {}
+        self.meta: MetaProperties | None = None
+        self.was_clean = False
+        self.broker_epoch = -1
+        """Of the process that stopped cleanly, or -1."""
+        self.recovery_points: dict[TopicPartition, Offset] = {}
+        self.log_starts: dict[TopicPartition, Offset] = {}
+        self.high_watermarks: dict[TopicPartition, Offset] = {}
+        self._lock = lock
+        self._stored: Checkpoints = {}
+
+    @classmethod
+    def open(cls, home: Home, events: list[Event]) -> "LogDir":
+        """Take the lock and read what the last owner left. Raises DirectoryInUse, CorruptFile or OSError."""
+        log_dir = cls(home, home.open_files.files.lock(f"{home.path}/{names.LOCK}"))
+        try:
+            log_dir._read(events)
+        except (OSError, CorruptFile):
+            log_dir._lock.release()
+            raise
+        return log_dir
+
+    @property
+    def path(self) -> str:
+        return self.home.path
+
+    @property
+    def online(self) -> bool:
+        return self.home.failure is None
+
+    @property
+    def _files(self) -> Files:
+        return self.home.open_files.files
+
+    def _read(self, events: list[Event]) -> None:
+        self.meta = meta_properties.read(self._files, self.path)
+        marker = f"{self.path}/{names.CLEAN_SHUTDOWN}"
+        if self._files.exists(marker):
+            self.was_clean = True
+            self.broker_epoch = clean_shutdown.parse(self._files.read_whole(marker))
+            self._files.remove(marker)
+            self._files.sync_dir(self.path)  # from here on, a crash is a crash
+        for name, offsets in (
+            (names.RECOVERY_POINTS, self.recovery_points),
+            (names.LOG_STARTS, self.log_starts),
+            (names.HIGH_WATERMARKS, self.high_watermarks),
+        ):
+            try:
+                offsets.update(checkpoint.read_offsets(self._files, f"{self.path}/{name}"))
+            except CorruptFile as error:
+                # Without recovery points everything is scanned; without log starts, logs start at their first segment.
+                events.append(Event("ignoring a corrupt checkpoint", {"reason": str(error)}))
+                self.was_clean = self.was_clean and name != names.RECOVERY_POINTS
+
+    def list_partitions(self, events: list[Event]) -> list[Found]:
+        found = []
+        for entry in sorted(self._files.list(self.path)):
+            if not entry.is_dir:
+                if entry.name.endswith(names.TEMP):
+                    self._files.remove(f"{self.path}/{entry.name}")
+                continue
+            try:
+                parsed: PartitionDir = names.parse_dir_name(entry.name)
+            except CorruptFile as error:
+                events.append(Event("leaving a directory alone", {"path": self.path, "reason": str(error)}))
+                continue
+            if parsed.partition.topic != names.METADATA_TOPIC:
+                found.append(Found(f"{self.path}/{entry.name}", *parsed))
+        return found
+
+    def changed_checkpoints(self) -> Checkpoints:
+        """Recovery points, log starts and high watermarks, where they changed since they were stored."""
+        logs = self.logs.values()
+        now: Checkpoints = {
+            names.RECOVERY_POINTS: {log.partition: log.recovery_point for log in logs},
+            names.LOG_STARTS: {log.partition: log.start_offset for log in logs if log.starts_inside},
+            names.HIGH_WATERMARKS: {log.partition: log.high_watermark for log in logs},
+        }
+        return {name: offsets for name, offsets in now.items() if self._stored.get(name) != offsets}
+
+    def store_checkpoints(self, changed: Checkpoints) -> None:
+        """Blocks; may run in another thread."""
+        try:
+            for name, offsets in changed.items():
+                if self.online:
+                    checkpoint.write_offsets(self._files, f"{self.path}/{name}", offsets)
+                    self._stored[name] = offsets
+        except OSError as error:
+            self.home.fail(error)
+
+    def remove(self, due: list[Doomed]) -> None:
+        """Remove files and directories whose time has come. Blocks; may run in another thread."""
+        for doomed in due:
+            try:
+                if doomed.is_dir:
+                    remove_tree(self._files, doomed.path)
+                else:
+                    self._files.remove(doomed.path)
+            except FileNotFoundError:
+                continue  # its directory was deleted meanwhile
+            except OSError as error:
+                self.home.fail(error)
+                return
+
+    def close(self, broker_epoch: int) -> None:
+        """A clean stop: logs closed, checkpoints written, and the file that says so last of all."""
+        try:
+            if self.online:
+                for log in (*self.logs.values(), *self.future_logs.values()):
+                    log.close()
+                self.store_checkpoints(self.changed_checkpoints())
+            if self.online:
+                data = clean_shutdown.pack(broker_epoch)
+                replace_file(self._files, f"{self.path}/{names.CLEAN_SHUTDOWN}", data)
+        except OSError as error:
+            self.home.fail(error)
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of everything as it is; the next owner will recover it."""
+        for log in (*self.logs.values(), *self.future_logs.values()):
+            log.abandon()
+        self._lock.release()

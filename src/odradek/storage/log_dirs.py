@@ -1,0 +1,336 @@
+"""All log directories of a node: opening them, placing partitions in them, moving, deleting, closing.
+
+One thread owns this and every log in it. A directory that fails goes out of service by itself; the others go on.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from odradek.model.clock import Clock
+from odradek.model.errors import CorruptFile, InvalidConfig, StorageFailed
+from odradek.model.numbers import Offset, TimestampMs
+from odradek.model.topic_config import TopicConfig
+from odradek.model.topic_partition import TopicPartition
+from odradek.storage import names, partition_metadata, scanner
+from odradek.storage.files import Files, replace_file
+from odradek.storage.home import Home
+from odradek.storage.log import Jitter, Log, no_jitter
+from odradek.storage.log_dir import Found, LogDir
+from odradek.storage.names import Mark
+from odradek.storage.open_files import OpenFiles
+from odradek.storage.recovery import Event, Recovered, Situation, recover
+from odradek.storage.scanner import Report
+
+SCAN_IN_CHILDREN_BYTES = 64 << 20
+"""Below this a scan takes less time than a child takes to start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a node gives to its logs."""
+
+    clock: Clock
+    config_of: Callable[[str], TopicConfig]
+    """The config of a topic, by its name."""
+    unique_id: Callable[[], str]
+    """For the names of directories that are deleted or moved."""
+    producer_expiry_ms: int = 86_400_000
+    jitter: Jitter = no_jitter
+    children: int = 0
+    """How many processes may scan after a crash; 0 scans in this one."""
+
+
+Progress = Callable[[str, int, int], None]
+"""Told after each partition: its directory, bytes scanned so far, bytes to scan in all."""
+
+
+def no_progress(_directory: str, _done: int, _all: int) -> None:
+    return
+
+
+class LogDirs:
+    def __init__(self, open_files: OpenFiles, setting: Setting) -> None:
+        self._open_files = open_files
+        self._setting = setting
+        self.dirs: list[LogDir] = []
+        self.events: list[Event] = []
+        """What opening found and mended, for the node's log."""
+
+    @classmethod
+    def open(
+        cls, open_files: OpenFiles, paths: list[str], setting: Setting, progress: Progress = no_progress
+    ) -> "LogDirs":
+        """Blocks until every log is ready.
+
+        Raises DirectoryInUse where another process holds a directory, InvalidConfig where they do not belong together.
+        A directory that cannot be read is out of service; the others open.
+        """
+        node = cls(open_files, setting)
+        try:
+            for path in paths:
+                node._open_dir(path)
+            node._check_identities()
+            node._load(progress)
+        except BaseException:
+            node.abandon()
+            raise
+        return node
+
+    @property
+    def _files(self) -> Files:
+        return self._open_files.files
+
+    # --- opening
+
+    def _open_dir(self, path: str) -> None:
+        home = Home(path, self._open_files, self._setting.clock)
+        try:
+            self.dirs.append(LogDir.open(home, self.events))
+        except (OSError, CorruptFile) as error:
+            self.events.append(Event("a log directory cannot be used", {"path": path, "reason": str(error)}))
+
+    def _check_identities(self) -> None:
+        owners = {(each.meta.cluster_id, each.meta.node_id): each.path for each in self.dirs if each.meta}
+        if len(owners) > 1:
+            said = ", ".join(f"{path} is of node {node} in {cluster}" for (cluster, node), path in owners.items())
+            raise InvalidConfig(f"log directories of different owners: {said}")
+
+    def _load(self, progress: Progress) -> None:
+        situations: list[tuple[LogDir, Found, Situation]] = []
+        for log_dir in self.dirs:
+            try:
+                for found in log_dir.list_partitions(self.events):
+                    if found.mark is Mark.DELETE:
+                        delay_ms = self._setting.config_of(found.partition.topic).file_delete_delay_ms
+                        log_dir.home.doom(found.path, delay_ms, is_dir=True)
+                    elif found.mark is not Mark.STRAY:
+                        situations.append((log_dir, found, self._situation(log_dir, found)))
+            except OSError as error:
+                self._failed(log_dir, error)
+        situations = self._scan_in_children(situations, progress)
+        for log_dir, found, situation in situations:
+            if log_dir.online:
+                self._load_log(log_dir, found, situation)
+                progress(found.path, 0, 0)
+
+    def _situation(self, log_dir: LogDir, found: Found) -> Situation:
+        config = self._setting.config_of(found.partition.topic)
+        return Situation(
+            directory=found.path,
+            clean=log_dir.was_clean,
+            repaired=False,
+            recovery_point=log_dir.recovery_points.get(found.partition, Offset(0)),
+            log_start=log_dir.log_starts.get(found.partition, Offset(0)),
+            dense="compact" not in config.cleanup_policy,
+            index_interval_bytes=config.index_interval_bytes,
+            producer_expiry_ms=self._setting.producer_expiry_ms,
+            now=self._setting.clock.now_ms(),
+        )
+
+    def _scan_in_children(
+        self, situations: list[tuple[LogDir, Found, Situation]], progress: Progress
+    ) -> list[tuple[LogDir, Found, Situation]]:
+        """After a crash with much to read, let child processes mend the directories first."""
+        sizes: dict[str, int] = {}
+        for log_dir, _, situation in situations:
+            if not situation.clean and log_dir.online:
+                sizes[situation.directory] = self._bytes_to_scan(log_dir, situation)
+        every = sum(sizes.values())
+        if self._setting.children == 0 or every < SCAN_IN_CHILDREN_BYTES:
+            return situations
+        repaired: dict[str, Report] = {}
+
+        def on_report(report: Report) -> None:
+            repaired[report.directory] = report
+            progress(report.directory, sum(sizes[each] for each in repaired), every)
+
+        largest_first = sorted((each for _, _, each in situations), key=lambda each: -sizes.get(each.directory, 0))
+        wanted = [each for each in largest_first if sizes.get(each.directory)]
+        scanner.scan_all(wanted, self._setting.children, on_report)
+        for report in repaired.values():
+            self.events += report.events
+        return [
+            (log_dir, found, replace(each, repaired=each.directory in repaired and not repaired[each.directory].error))
+            for log_dir, found, each in situations
+        ]
+
+    def _bytes_to_scan(self, log_dir: LogDir, situation: Situation) -> int:
+        """About how much lies past the recovery point."""
+        try:
+            entries = sorted(e for e in self._files.list(situation.directory) if e.name.endswith(names.LOG))
+        except OSError as error:
+            self._failed(log_dir, error)
+            return 0
+        parsed = [(names.parse_file_name(entry.name), entry.size) for entry in entries]
+        sizes = [(each[0], size) for each, size in parsed if each]
+        ends = [base for base, _ in sizes[1:]]
+        past = [size for (_, size), end in zip(sizes, ends, strict=False) if end > situation.recovery_point]
+        return sum(past) + (sizes[-1][1] if sizes else 0)
+
+    def _load_log(self, log_dir: LogDir, found: Found, situation: Situation) -> None:
+        try:
+            recovered = recover(self._open_files, situation)
+            log = self._make_log(log_dir, found.path, found.partition, recovered)
+            log.topic_id = self._read_topic_id(found.path)
+        except OSError as error:
+            self._failed(log_dir, error)
+            return
+        log.advance_high_watermark(log_dir.high_watermarks.get(found.partition, Offset(0)))
+        target = log_dir.future_logs if found.mark is Mark.FUTURE else log_dir.logs
+        target[found.partition] = log
+        self.events += recovered.events
+
+    def _make_log(self, log_dir: LogDir, path: str, partition: TopicPartition, recovered: Recovered) -> Log:
+        config = self._setting.config_of(partition.topic)
+        return Log(log_dir.home, path, partition, config, recovered, self._setting.jitter)
+
+    def _read_topic_id(self, directory: str) -> str | None:
+        path = f"{directory}/{names.PARTITION_METADATA}"
+        try:
+            return partition_metadata.parse(self._files.read_whole(path), path)
+        except FileNotFoundError:
+            return None
+        except CorruptFile as error:
+            self.events.append(Event("ignoring a corrupt partition.metadata", {"reason": str(error)}))
+            return None
+
+    def _failed(self, log_dir: LogDir, error: OSError) -> None:
+        log_dir.home.fail(error)
+        self.events.append(Event("a log directory failed", {"path": log_dir.path, "reason": str(error)}))
+
+    # --- partitions
+
+    def __iter__(self) -> Iterator[Log]:
+        for log_dir in self.dirs:
+            yield from log_dir.logs.values()
+
+    def get(self, partition: TopicPartition) -> Log | None:
+        for log_dir in self.dirs:
+            log = log_dir.logs.get(partition)
+            if log is not None:
+                return log
+        return None
+
+    def create(self, partition: TopicPartition, topic_id: str, path: str | None = None) -> Log:
+        """A new, empty log, in the directory with the fewest partitions unless one is named."""
+        log_dir = self._choose_dir(path)
+        directory = f"{log_dir.path}/{partition}"
+        log = self._create_in(log_dir, partition, directory, topic_id)
+        log_dir.logs[partition] = log
+        return log
+
+    def create_future(self, partition: TopicPartition, topic_id: str, path: str) -> Log:
+        """A log beside the partition's own, in another directory, that is to take its place."""
+        log_dir = self._choose_dir(path)
+        name = names.marked_dir_name(partition, self._setting.unique_id(), Mark.FUTURE)
+        log = self._create_in(log_dir, partition, f"{log_dir.path}/{name}", topic_id)
+        log_dir.future_logs[partition] = log
+        return log
+
+    def promote_future(self, partition: TopicPartition) -> Log:
+        """The future log takes the place of the partition's own, which is deleted."""
+        target = next(each for each in self.dirs if partition in each.future_logs)
+        future = target.future_logs.pop(partition)
+        # Crash from here on: the future log is there as such, and the move begins again.
+        future.sync()
+        self.delete(partition)
+        self._rename(future, f"{target.path}/{partition}")
+        target.logs[partition] = future
+        return future
+
+    def delete(self, partition: TopicPartition) -> None:
+        """Take a partition out of service at once; its files go after file.delete.delay.ms."""
+        log_dir = self._dir_of(partition)
+        log = log_dir.logs.pop(partition)
+        name = names.marked_dir_name(partition, self._setting.unique_id(), Mark.DELETE)
+        self._rename(log, f"{log_dir.path}/{name}")
+        log.abandon()
+        log_dir.home.doom(log.directory, log.config.file_delete_delay_ms, is_dir=True)
+
+    def set_aside(self, partition: TopicPartition) -> str:
+        """A partition that the cluster does not know: kept on disk under another name, which is returned."""
+        log_dir = self._dir_of(partition)
+        log = log_dir.logs.pop(partition)
+        name = names.marked_dir_name(partition, self._setting.unique_id(), Mark.STRAY)
+        log.close()
+        self._rename(log, f"{log_dir.path}/{name}")
+        log.abandon()
+        return log.directory
+
+    def update_config(self, topic: str) -> None:
+        """The config of a topic changed."""
+        config = self._setting.config_of(topic)
+        for log_dir in self.dirs:
+            for log in (*log_dir.logs.values(), *log_dir.future_logs.values()):
+                if log.partition.topic == topic:
+                    log.config = config
+
+    def _choose_dir(self, path: str | None) -> LogDir:
+        online = [each for each in self.dirs if each.online and path in (None, each.path)]
+        if not online:
+            raise StorageFailed(f"no log directory is in service{f' at {path}' if path else ''}")
+        return min(online, key=lambda each: len(each.logs) + len(each.future_logs))
+
+    def _dir_of(self, partition: TopicPartition) -> LogDir:
+        for log_dir in self.dirs:
+            if partition in log_dir.logs:
+                return log_dir
+        raise KeyError(partition)
+
+    def _create_in(self, log_dir: LogDir, partition: TopicPartition, directory: str, topic_id: str) -> Log:
+        try:
+            self._files.make_dir(directory)
+            path = f"{directory}/{names.PARTITION_METADATA}"
+            replace_file(self._files, path, partition_metadata.pack(topic_id), sync=False)
+            situation = replace(
+                self._situation(log_dir, Found(directory, partition, Mark.NONE)),
+                clean=True,
+                recovery_point=Offset(0),
+                log_start=Offset(0),
+            )
+            log = self._make_log(log_dir, directory, partition, recover(self._open_files, situation))
+        except OSError as error:
+            raise log_dir.home.fail(error) from error
+        log.topic_id = topic_id
+        log.mark_new()
+        return log
+
+    def _rename(self, log: Log, directory: str) -> None:
+        try:
+            log.move_to(directory)
+        except OSError as error:
+            raise log.home.fail(error) from error
+
+    # --- regular work
+
+    @property
+    def producer_expiry_ms(self) -> int:
+        return self._setting.producer_expiry_ms
+
+    def write_checkpoints(self) -> None:
+        for log_dir in self.dirs:
+            log_dir.store_checkpoints(log_dir.changed_checkpoints())
+
+    def remove_due(self, now: TimestampMs) -> None:
+        """Remove files and directories whose time has come."""
+        for log_dir in self.dirs:
+            log_dir.remove(log_dir.home.take_due(now))
+
+    # --- the end
+
+    def close(self, broker_epoch: int = -1) -> None:
+        """A clean stop: after it, nothing is scanned at the next start."""
+        for log_dir in self.dirs:
+            log_dir.close(broker_epoch)
+        self.dirs = []
+
+    def abandon(self) -> None:
+        """Let go of everything as a crash would leave it."""
+        for log_dir in self.dirs:
+            log_dir.abandon()
+        self.dirs = []
+
+
+def usable_children() -> int:
+    return os.cpu_count() or 1
