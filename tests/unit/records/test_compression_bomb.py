@@ -5,6 +5,7 @@ whose peak tells.
 import subprocess
 import sys
 import zlib
+from pathlib import Path
 
 import pytest
 
@@ -12,22 +13,28 @@ from odradek.records.batch import Codec
 from odradek.records.compression import decompress
 
 _LIMIT = 4 << 20
-_ALLOWED_KIB = 32 << 10
+_ALLOWED_KIB = 12 << 10
+
+_STATUS = Path("/proc/self/status")
+"""Tells the peak of a process's own memory. That of getrusage is no less than the parent's was at the start."""
 
 _INFLATE = """
-import resource, sys
+import sys
 from odradek.model.errors import CorruptBatch
 from odradek.records.batch import Codec
 from odradek.records.compression import compress, decompress
 
+def peak_kib():
+    return int(open("/proc/self/status").read().split("VmHWM:")[1].split()[0])
+
 bomb = memoryview(sys.stdin.buffer.read())
 codec = Codec(int(sys.argv[1]))
 decompress(codec, memoryview(compress(codec, bytes(1000))))  # whatever a first use takes
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_kib()
 try:
     decompress(codec, bomb, int(sys.argv[2]))
 except CorruptBatch:
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    print(peak_kib() - before)
 """
 
 
@@ -64,7 +71,7 @@ def test_a_small_bomb_goes_off(codec: Codec) -> None:
     assert bytes(decompress(codec, memoryview(BOMBS[codec](3)), _LIMIT)) == bytes(3 << 20)
 
 
-@pytest.mark.slow
+@pytest.mark.skipif(not _STATUS.exists(), reason="needs Linux to tell the peak")
 @pytest.mark.parametrize("codec", BOMBS)
 def test_a_gibibyte_of_zeros_takes_little_memory(codec: Codec) -> None:
     command = [sys.executable, "-c", _INFLATE, str(codec.value), str(_LIMIT)]

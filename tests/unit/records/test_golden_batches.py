@@ -3,6 +3,8 @@
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from odradek.records.batch import Codec, TimestampType, check_crc, parse_head, stamp
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.control import build_end_txn_batch, end_txn_marker
@@ -10,6 +12,8 @@ from odradek.records.record import Record, check_records, read_records, scan
 
 if TYPE_CHECKING:
     from .conftest import GoldenBatch
+
+pytestmark = pytest.mark.slow  # unpacks all of the golden data
 
 
 def test_a_consumer_would_read_the_same_records(golden_batches: "list[GoldenBatch]", golden_topics: Any) -> None:
