@@ -135,16 +135,20 @@ _LZ4_STORED = 1 << 31
 _LZ4_RATIO_MAX = 255
 _LZ4_FAST = 9
 """Kafka's default level. For it, and for it alone, Java takes the fast compressor and not the thorough one."""
-_LZ4_LEVEL_MAX = 12
-"""Kafka's levels go to 17, those of the library to 12."""
+_LZ4_THOROUGH_MIN, _LZ4_THOROUGH_MAX = 3, 12
+"""The levels of the library's thorough compressor. Those of Kafka go from 1 to 17."""
 
 
 def _write_lz4(data: Buffer, level: int | None) -> bytes:
+    return _write_lz4_fast(data) if level is None or level == _LZ4_FAST else _write_lz4_thorough(data, level)
+
+
+def _write_lz4_fast(data: Buffer) -> bytes:
     parts = [_LZ4_HEAD]
     view = memoryview(data)
     for start in range(0, len(view), _LZ4_BLOCK):
         plain = view[start : start + _LZ4_BLOCK]
-        block = _write_lz4_block(plain, _LZ4_FAST if level is None else level)
+        block = bytes(cramjam.lz4.compress_block(plain, store_size=False))
         if len(block) < len(plain):
             parts += (_UINT32_LE.pack(len(block)), block)
         else:
@@ -153,11 +157,12 @@ def _write_lz4(data: Buffer, level: int | None) -> bytes:
     return b"".join(parts)
 
 
-def _write_lz4_block(plain: memoryview, level: int) -> bytes:
-    if level == _LZ4_FAST:
-        return bytes(cramjam.lz4.compress_block(plain, mode="default", store_size=False))
-    level = min(max(level, 1), _LZ4_LEVEL_MAX)
-    return bytes(cramjam.lz4.compress_block(plain, mode="high_compression", compression=level, store_size=False))
+def _write_lz4_thorough(data: Buffer, level: int) -> bytes:
+    # cramjam knows levels for whole frames only; these have a checksum for each block, which Java reads too.
+    level = min(max(level, _LZ4_THOROUGH_MIN), _LZ4_THOROUGH_MAX)
+    frame = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
+    frame.compress(data)
+    return bytes(frame.finish())
 
 
 def _read_lz4(data: memoryview, limit: int) -> memoryview:

@@ -57,6 +57,17 @@ def test_levels_beyond_are_clamped(codec: Codec, low: int, high: int) -> None:
     assert compress(codec, TEXT, low - 100) == compress(codec, TEXT, low)
 
 
+@pytest.mark.parametrize(
+    ("codec", "levels"), [(Codec.GZIP, (1, 9)), (Codec.LZ4, (9, 1, 17)), (Codec.ZSTD, (-50, 1, 22))]
+)
+def test_a_higher_level_compresses_more(codec: Codec, levels: tuple[int, ...]) -> None:
+    # The default of lz4, 9, stands for the fast compressor, as in Java.
+    data = b"".join(b"%d %x " % (number * number, number) for number in range(10_000))
+    sizes = [len(compress(codec, data, level)) for level in levels]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) == len(sizes)
+
+
 @pytest.mark.parametrize(("codec", "level"), [(Codec.GZIP, -1), (Codec.LZ4, 9), (Codec.ZSTD, 3)])
 def test_the_default_level_is_that_of_kafka(codec: Codec, level: int) -> None:
     assert compress(codec, TEXT) == compress(codec, TEXT, level)
