@@ -1,7 +1,7 @@
 """Building batches from records: for the log's own writers (markers, coordinators, the cleaner), tools and tests."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from odradek.model.numbers import (
     NO_LEADER_EPOCH,
@@ -82,8 +82,7 @@ PLAIN = BatchSpec()
 def build_batch(records: Iterable[Record], spec: BatchSpec = PLAIN) -> bytearray:
     """A whole batch, sealed. Offsets of records are absolute, at least spec.base_offset, and rise; gaps are allowed.
 
-    Without records it is what the cleaner leaves of a batch whose place in the log, or whose producer, must not be
-    forgotten: a head alone, which needs spec.last_offset_delta and should have spec.max_timestamp.
+    Without records it is a head alone, which needs spec.last_offset_delta; see build_emptied.
     """
     records = list(records)
     base_timestamp, max_timestamp = _timestamps(records, spec)
@@ -109,6 +108,11 @@ def build_batch(records: Iterable[Record], spec: BatchSpec = PLAIN) -> bytearray
         ),
     )
     return batch
+
+
+def build_emptied(head: BatchHead) -> bytearray:
+    """What the cleaner leaves of a batch when all of its records go, but its place or its producer must be kept."""
+    return build_batch([], replace(BatchSpec.like(head), max_timestamp=head.max_timestamp))
 
 
 def _timestamps(records: list[Record], spec: BatchSpec) -> tuple[TimestampMs, TimestampMs]:

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.records.batch import HEAD_SIZE, Codec, TimestampType, check_crc, parse_head
-from odradek.records.builder import BatchSpec, build_batch
+from odradek.records.builder import BatchSpec, build_batch, build_emptied
 from odradek.records.record import Record, read_records
 
 
@@ -55,19 +55,21 @@ def test_the_cleaner_keeps_the_head_of_a_batch_that_it_emptied() -> None:
     spec = BatchSpec(
         base_offset=Offset(10),
         last_offset_delta=5,
+        leader_epoch=LeaderEpoch(2),
         producer_id=ProducerId(3),
         producer_epoch=0,
         base_sequence=8,
+        transactional=True,
         codec=Codec.GZIP,
-        max_timestamp=TimestampMs(777),
         delete_horizon_ms=TimestampMs(9999),
     )
-    batch = memoryview(build_batch([], spec))
+    batch = memoryview(build_emptied(parse_head(build_batch(some(11, 12), spec))))
     head = parse_head(batch)
     check_crc(batch, head)
     assert len(batch) == HEAD_SIZE
     assert (head.count, head.base_offset, head.last_offset, head.last_sequence) == (0, 10, 15, 13)
-    assert (head.base_timestamp, head.max_timestamp) == (-1, 777)
+    assert (head.producer_id, head.producer_epoch, head.leader_epoch, head.is_transactional) == (3, 0, 2, True)
+    assert (head.base_timestamp, head.max_timestamp) == (-1, 1012)
     assert (head.codec, head.delete_horizon_ms) == (Codec.NONE, None)
     assert list(read_records(batch, head)) == []
 
