@@ -1,6 +1,10 @@
 """Settings for all tests."""
 
+import gzip
+import json
+import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,9 +15,26 @@ settings.register_profile("ci", print_blob=True, deadline=None, suppress_health_
 settings.load_profile("ci")
 
 _INTEROP = Path(__file__).parent / "interop"
+_GOLDEN = Path(__file__).parent / "golden" / "kafka-4.3.0"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(_INTEROP):
             item.add_marker(pytest.mark.interop)
+
+
+@pytest.fixture(scope="session")
+def golden_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directories that Apache Kafka wrote, unpacked: `clean` and `crashed`. Not to be written to."""
+    target = tmp_path_factory.mktemp("golden")
+    with tarfile.open(_GOLDEN / "kafka-4.3.0-data.tar.xz") as archive:
+        archive.extractall(target, filter="data")
+    return target
+
+
+@pytest.fixture(scope="session")
+def golden_expected() -> Any:
+    """What a consumer reads from them."""
+    with gzip.open(_GOLDEN / "expected.json.gz", "rt") as file:
+        return json.load(file)

@@ -17,19 +17,21 @@ _PAGE_ENTRIES = 512
 class EntryFile:
     """Entries of `struct`, sorted by their first field."""
 
-    __slots__ = ("_handle", "_page", "_page_first", "_stored", "_struct", "_tail")
+    __slots__ = ("_handle", "_page", "_page_first", "_stored", "_struct", "_tail", "count")
 
     def __init__(self, handle: Handle, struct: Struct, stored: int) -> None:
         """`stored` is how many entries the file has."""
         self._handle = handle
         self._struct = struct
         self._stored = stored
+        self.count = stored
+        """Of all entries; kept by hand, since it is asked for at every append to a log."""
         self._tail: bytearray | None = None
         self._page: bytes | None = None
         self._page_first = 0
 
     def __len__(self) -> int:
-        return self._stored + (len(self._tail) // self._struct.size if self._tail else 0)
+        return self.count
 
     @property
     def path(self) -> str:
@@ -40,6 +42,7 @@ class EntryFile:
         if tail is None:
             tail = self._tail = bytearray()
         tail += self._struct.pack(*fields)
+        self.count += 1
         if len(tail) >= _SPILL_ENTRIES * self._struct.size:
             self.spill()
 
@@ -47,13 +50,13 @@ class EntryFile:
         """Write out what waits in memory."""
         if self._tail:
             self._handle.create().write(self._tail, self._stored * self._struct.size)
-            self._stored += len(self._tail) // self._struct.size
+            self._stored = self.count
         self._tail = None
 
     def entry(self, number: int) -> tuple[int, ...]:
         size = self._struct.size
         if number >= self._stored:
-            if self._tail is None:
+            if not self._tail:
                 raise IndexError(number)
             return self._struct.unpack_from(self._tail, (number - self._stored) * size)
         page = self._page
@@ -62,8 +65,7 @@ class EntryFile:
         return self._struct.unpack_from(page, (number - self._page_first) * size)
 
     def last(self) -> tuple[int, ...] | None:
-        count = len(self)
-        return self.entry(count - 1) if count else None
+        return self.entry(self.count - 1) if self.count else None
 
     def floor(self, key: int) -> tuple[int, ...] | None:
         """The last entry whose first field is at most `key`."""
@@ -79,6 +81,7 @@ class EntryFile:
             self._page = None
         elif self._tail is not None:
             del self._tail[(count - self._stored) * self._struct.size :]
+        self.count = min(self.count, count)
 
     def count_below(self, key: int) -> int:
         """How many entries have a first field below `key`."""
@@ -106,12 +109,11 @@ class EntryFile:
         return self._handle
 
     def _count_up_to(self, key: int) -> int:
-        count = len(self)
-        if not count:
+        if not self.count:
             return 0
-        if self._stored and (self._tail is None or self.entry(self._stored)[0] > key):
+        if self._stored and (not self._tail or self.entry(self._stored)[0] > key):
             return self._search_stored(key)
-        return bisect_right(range(count), key, lo=self._stored, key=lambda number: self.entry(number)[0])
+        return bisect_right(range(self.count), key, lo=self._stored, key=lambda number: self.entry(number)[0])
 
     def _search_stored(self, key: int) -> int:
         size, page = self._struct.size, self._page

@@ -172,10 +172,9 @@ class Log:
         if origin is Origin.CLIENT:
             check_produced(head)
             if head.producer_id >= 0:
-                known = self.producers.find_duplicate(head)
+                known = self.producers.admit(head)
                 if known is not None:
                     return Appended(known.first_offset, known.last_offset, duplicate=True)
-                self.producers.check(head)
         elif head.producer_id >= 0:
             self.producers.check_epoch(head)
             if head.is_control:

@@ -84,6 +84,18 @@ class ProducerState:
         """Where the oldest open transaction starts."""
         return next(iter(self._open_txns), None)
 
+    def admit(self, head: BatchHead) -> NotedBatch | None:
+        """May this batch of a client be appended? None for yes, the batch that it repeats for a repeat; else raises."""
+        producer = self._producers.get(head.producer_id)
+        if producer is not None and producer.batches and head.producer_epoch == producer.epoch:
+            follows = head.base_sequence == producer.batches[-1].last_sequence + 1
+            if follows and (producer.txn_first_offset < 0 or head.is_transactional):
+                return None  # the way of nearly every batch
+        known = self.find_duplicate(head)
+        if known is None:
+            self.check(head)
+        return known
+
     def find_duplicate(self, head: BatchHead) -> NotedBatch | None:
         """The batch that `head` repeats, if it is one of the last five of its producer and epoch."""
         producer = self._producers.get(head.producer_id)

@@ -123,8 +123,9 @@ class Segment:
 
     def index_full(self, index_bytes_max: int) -> bool:
         # One entry of the time index is kept free for the one that closes it.
-        return len(self.index.entries) >= index_bytes_max // offset_index.ENTRY_SIZE or (
-            len(self.time_index.entries) >= index_bytes_max // time_index.ENTRY_SIZE - 1
+        return (
+            self.index.entries.count >= index_bytes_max // offset_index.ENTRY_SIZE
+            or self.time_index.entries.count >= index_bytes_max // time_index.ENTRY_SIZE - 1
         )
 
     # --- writing

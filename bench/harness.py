@@ -1,0 +1,101 @@
+"""What every benchmark here shares: the machine's description, rounds, a table, results kept as JSON."""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number, with the machine's own limit for the same work beside it."""
+
+    what: str
+    value: float
+    unit: str
+    limit: float | None = None
+    limit_is: str = ""
+    bar: str = ""
+    met: bool | None = None
+
+
+def seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def medians(rounds: int, *works: Callable[[], object]) -> list[float]:
+    """The median time of each piece of work, done in turn, round by round: what disturbs one disturbs all."""
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        for taken, work in zip(times, works, strict=True):
+            taken.append(seconds(work))
+    return [median(taken) for taken in times]
+
+
+def machine() -> dict[str, str]:
+    cpu = next(
+        (line.split(":", 1)[1].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), "unknown"
+    )
+    memory = next((line.split()[1] for line in _lines("/proc/meminfo") if line.startswith("MemTotal")), "0")
+    return {
+        "cpu": cpu,
+        "cores": str(os.cpu_count()),
+        "memory_gib": f"{int(memory) / (1 << 20):.0f}",
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "crc32c": version("crc32c"),
+        "cramjam": version("cramjam"),
+        "commit": _commit(),
+    }
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if os.path.exists(path) else []
+
+
+def _commit() -> str:
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each piece of work is timed (default 5)")
+    parser.add_argument("--save", action="store_true", help="keep the figures under bench/results")
+    return parser
+
+
+def report(name: str, figures: list[Figure], *, save: bool) -> None:
+    rows = [("", "measured", "machine's limit", "of it", "bar")]
+    for figure in figures:
+        limit = f"{_number(figure.limit)} {figure.unit} {figure.limit_is}" if figure.limit is not None else ""
+        share = f"{figure.value / figure.limit:.2f}" if figure.limit else ""
+        bar = figure.bar if figure.met is None else f"{figure.bar} {'met' if figure.met else 'MISSED'}"
+        rows.append((figure.what, f"{_number(figure.value)} {figure.unit}", limit, share, bar))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    if save:
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"{name}.json"
+        path.write_text(json.dumps({"machine": machine(), "figures": [asdict(f) for f in figures]}, indent=1) + "\n")
+        print(f"kept in {path.relative_to(Path(__file__).parent.parent)}", file=sys.stderr)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
