@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from statistics import median
 
 import harness
@@ -215,7 +216,7 @@ def open_figures(rounds: int, root: str) -> list[Figure]:
                 if name.split(".")[0] in bases or not name[0].isdigit():
                     os.link(f"{source}/{name}", f"{part}/bench-0/{name}")
             size = sum(entry.stat().st_size for entry in os.scandir(f"{part}/bench-0"))
-            (taken,) = harness.medians(rounds, lambda path=f"{part}/bench-0": open_clean(path))
+            (taken,) = harness.medians(rounds, partial(open_clean, f"{part}/bench-0"))
         figure = Figure(f"clean open of {size / 1e9:.1f} GB in {count} segments", taken * 1000, "ms")
         figures.append(replace(figure, bar="under 1 s", met=taken < 1) if count == 500 else figure)
     return figures
