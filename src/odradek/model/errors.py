@@ -101,6 +101,10 @@ class CorruptFile(OdradekError):
     """
 
 
+class NewerVersion(CorruptFile):
+    """A file in a version that came after us: refused, not mended, since mending would lose what it says."""
+
+
 class DirectoryInUse(OdradekError):
     """Another process holds the lock of a log directory."""
 

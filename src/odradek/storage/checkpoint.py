@@ -10,7 +10,7 @@ Numbers in them have only ASCII digits. An empty file counts as one with no line
 
 from collections.abc import Iterable, Mapping
 
-from odradek.model.errors import CorruptFile
+from odradek.model.errors import CorruptFile, NewerVersion
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage.files import Files, replace_file
@@ -34,7 +34,7 @@ def parse_lines(data: bytes, path: str) -> list[list[str]]:
     except ValueError:
         raise CorruptFile(f"{path}: no version in line 1") from None
     if parse_number(version, path, 1) != VERSION:
-        raise CorruptFile(f"{path}, line 1: version {version} of a checkpoint is not known")
+        raise NewerVersion(f"{path}, line 1: version {version} of a checkpoint is not known")
     if not rest:
         raise CorruptFile(f"{path}: no count in line 2")
     count = parse_number(rest[0], path, 2)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.model.errors import CorruptFile
+from odradek.model.errors import CorruptFile, NewerVersion
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage import checkpoint, clean_shutdown, meta_properties, names
@@ -83,6 +83,8 @@ class LogDir:
         ):
             try:
                 offsets.update(checkpoint.read_offsets(self._files, f"{self.path}/{name}"))
+            except NewerVersion:
+                raise
             except CorruptFile as error:
                 # Without recovery points everything is scanned; without log starts, logs start at their first segment.
                 events.append(Event("ignoring a corrupt checkpoint", {"reason": str(error)}))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from odradek.model.clock import Clock
-from odradek.model.errors import CorruptFile, InvalidConfig, StorageFailed
+from odradek.model.errors import CorruptFile, InvalidConfig, NewerVersion, StorageFailed
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
@@ -63,13 +63,16 @@ class LogDirs:
     ) -> "LogDirs":
         """Blocks until every log is ready.
 
-        Raises DirectoryInUse where another process holds a directory, InvalidConfig where they do not belong together.
-        A directory that cannot be read is out of service; the others open.
+        Raises DirectoryInUse where another process holds a directory, InvalidConfig where they do not belong together,
+        StorageFailed where none can be used. One that cannot be read is out of service; the others open.
         """
         node = cls(open_files, setting)
         try:
             for path in paths:
                 node._open_dir(path)
+            if not node.dirs:
+                reasons = "; ".join(str(event.fields.get("reason")) for event in node.events)
+                raise StorageFailed(f"no log directory can be used: {reasons}")
             node._check_identities()
             node._load(progress)
         except BaseException:
@@ -173,7 +176,7 @@ class LogDirs:
             recovered = recover(self._open_files, situation)
             log = self._make_log(log_dir, found.path, found.partition, recovered)
             log.topic_id = self._read_topic_id(found.path)
-        except OSError as error:
+        except (OSError, NewerVersion) as error:
             self._failed(log_dir, error)
             return
         log.advance_high_watermark(log_dir.high_watermarks.get(found.partition, Offset(0)))
@@ -191,11 +194,13 @@ class LogDirs:
             return partition_metadata.parse(self._files.read_whole(path), path)
         except FileNotFoundError:
             return None
+        except NewerVersion:
+            raise
         except CorruptFile as error:
             self.events.append(Event("ignoring a corrupt partition.metadata", {"reason": str(error)}))
             return None
 
-    def _failed(self, log_dir: LogDir, error: OSError) -> None:
+    def _failed(self, log_dir: LogDir, error: OSError | NewerVersion) -> None:
         log_dir.home.fail(error)
         self.events.append(Event("a log directory failed", {"path": log_dir.path, "reason": str(error)}))
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from odradek.model.errors import CorruptFile
+from odradek.model.errors import CorruptFile, NewerVersion
 from odradek.storage import names
 from odradek.storage.files import Files, replace_file
 
@@ -22,7 +22,7 @@ def parse(data: bytes, path: str) -> MetaProperties:
     fields = parse_properties(data, path)
     version = fields.pop("version", None)
     if version != VERSION:
-        raise CorruptFile(f"{path}: version {version} of meta.properties is not known")
+        raise NewerVersion(f"{path}: version {version} of meta.properties is not known")
     for name in ("cluster.id", "node.id"):
         if name not in fields:
             raise CorruptFile(f"{path}: no {name}")

@@ -2,7 +2,7 @@
 
 import re
 
-from odradek.model.errors import CorruptFile
+from odradek.model.errors import CorruptFile, NewerVersion
 
 _FORM = re.compile(r"version: (\d+)\ntopic_id: ([A-Za-z0-9_-]{22})\n?")
 
@@ -17,5 +17,5 @@ def parse(data: bytes, path: str) -> str:
     if match is None:
         raise CorruptFile(f"{path}: not of the form 'version: 0', 'topic_id: ...'")
     if match[1] != "0":
-        raise CorruptFile(f"{path}: version {match[1]} of partition.metadata is not known")
+        raise NewerVersion(f"{path}: version {match[1]} of partition.metadata is not known")
     return match[2]

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from odradek.model.errors import CorruptBatch, CorruptFile
+from odradek.model.errors import CorruptBatch, CorruptFile, NewerVersion
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.storage import batches, leader_epochs, names, transaction_index
 from odradek.storage.files import Entry, Files, write_file
@@ -289,6 +289,8 @@ class _Recovery:
         if names.LEADER_EPOCHS in entries:
             try:
                 self._epochs = self._epochs_stored = leader_epochs.parse(self._files.read_whole(path), path)
+            except NewerVersion:
+                raise
             except CorruptFile as error:
                 self._event("collecting the leader epochs from the log", file=path, reason=str(error))
         # Written without a sync, so it may be empty after power loss; a log with records has at least one epoch,
