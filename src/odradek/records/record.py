@@ -94,11 +94,11 @@ def _inflate(batch: memoryview, head: BatchHead, limit: int) -> bytes:
     return bytes(decompress(head.codec, records, limit))
 
 
-def _layouts(data: bytes, head: BatchHead) -> Iterator[_Layout]:  # noqa: C901, PLR0915
-    """The one loop under all readers. It is long because a call for each number would take half of the rate.
+def _layouts(data: bytes, head: BatchHead) -> Iterator[_Layout]:
+    """The one loop under all readers.
 
-    Numbers of one byte, which most are, are read in place. Positions only ever grow, so a part that runs past the end
-    of its record shows in the comparison that closes the record, or as an IndexError at the end of the data.
+    Positions only ever grow, so a part that runs past the end of its record shows in the comparison that closes the
+    record, or as an IndexError at the end of the data.
     """
     if head.count < 0:
         raise CorruptBatch(f"record count of {head.count}")
@@ -107,33 +107,18 @@ def _layouts(data: bytes, head: BatchHead) -> Iterator[_Layout]:  # noqa: C901, 
     try:
         for number in range(head.count):
             start = at
-            length = data[at]
-            at += 1
-            if length >= 0x80:
-                length, at = read_unsigned(data, start)
+            length, at = read_unsigned(data, at)
             end = at + (length >> 1)
             at += 1  # attributes
-            timestamp = data[at]
-            at += 1
-            if timestamp >= 0x80:
-                timestamp, at = read_unsigned(data, at - 1, INT64_BYTES_MAX)
-            offset = data[at]
-            at += 1
-            if offset >= 0x80:
-                offset, at = read_unsigned(data, at - 1)
+            timestamp, at = read_unsigned(data, at, INT64_BYTES_MAX)
+            offset, at = read_unsigned(data, at)
             if offset & 1 or not last < (offset := offset >> 1) <= last_allowed:
                 raise CorruptBatch(f"record {number} at {start} has an offset delta out of order")
             last = offset
-            key_size = data[at]
-            at += 1
-            if key_size >= 0x80:
-                key_size, at = read_unsigned(data, at - 1)
+            key_size, at = read_unsigned(data, at)
             key_at, at = (-1, at) if key_size & 1 else (at, at + (key_size >> 1))
             key_end = at
-            value_size = data[at]
-            at += 1
-            if value_size >= 0x80:
-                value_size, at = read_unsigned(data, at - 1)
+            value_size, at = read_unsigned(data, at)
             value_at, at = (-1, at) if value_size & 1 else (at, at + (value_size >> 1))
             if length & 1 or not at < end <= size:
                 raise CorruptBatch(f"record {number} at {start} is not as long as it says")
