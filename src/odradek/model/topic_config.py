@@ -406,6 +406,11 @@ class TopicConfig:
         return "compact" in self.cleanup_policy
 
     @property
+    def segment_ms_max(self) -> int:
+        """After this time a segment is closed: a compacted topic cleans closed ones only, and has a limit for that."""
+        return min(self.segment_ms, self.max_compaction_lag_ms) if self.is_compacted else self.segment_ms
+
+    @property
     def is_deleted(self) -> bool:
         """Whether retention applies."""
         return "delete" in self.cleanup_policy

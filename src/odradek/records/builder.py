@@ -157,7 +157,7 @@ def _encode(records: list[Record], base_offset: Offset, base_timestamp: Timestam
         body += (_NULL,) if value is None else (write_signed(len(value)), value)
         body.append(write_signed(len(headers)))
         for name, content in headers:
-            encoded = name.encode()
+            encoded = name.encode("utf-8", "surrogateescape")
             body += (write_signed(len(encoded)), encoded)
             body += (_NULL,) if content is None else (write_signed(len(content)), content)
         parts.append(write_signed(sum(map(len, body))))

@@ -131,13 +131,12 @@ def _layouts(data: bytes, head: BatchHead) -> Iterator[_Layout]:
 
 
 def _read_headers(data: bytes, at: int, end: int) -> Headers:
-    try:
-        return tuple(
-            (data[key_at:key_end].decode(), None if value_at < 0 else data[value_at:value_end])
-            for key_at, key_end, value_at, value_end in _header_spans(data, at, end)
-        )
-    except UnicodeDecodeError:
-        raise CorruptBatch(f"the headers at {at} have a key that is not UTF-8") from None
+    # Kafka takes keys that are not UTF-8 from producers: such bytes become lone surrogates here, and bytes again when
+    # a batch is built.
+    return tuple(
+        (data[key_at:key_end].decode("utf-8", "surrogateescape"), None if value_at < 0 else data[value_at:value_end])
+        for key_at, key_end, value_at, value_end in _header_spans(data, at, end)
+    )
 
 
 def _header_spans(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int, int]]:

@@ -260,7 +260,7 @@ class Log:
             return last - segment.base_offset > RELATIVE_OFFSET_MAX
         return (
             segment.size + size > config.segment_bytes
-            or segment.waited_ms(self.home.clock, max_timestamp) > config.segment_ms - self._jitter_ms
+            or segment.waited_ms(self.home.clock, max_timestamp) > config.segment_ms_max - self._jitter_ms
             or segment.index_full(config.segment_index_bytes)
             or last - segment.base_offset > RELATIVE_OFFSET_MAX
         )
@@ -416,6 +416,8 @@ class Log:
         keep = bisect_right(self._bases, offset)
         for segment in reversed(self._segments[keep:]):  # last to first: a crash must not leave a gap
             self._delete_files(segment, delay_ms=0)
+        if keep < len(self._segments):
+            self.home.open_files.files.sync_dir(self.directory)  # nor must power loss
         del self._segments[keep:], self._bases[keep:]
         self._writable = self._segments[-1]
         self.end_offset = self._writable.truncate_to(offset, self.home.clock.now_ms())
@@ -532,6 +534,7 @@ class Log:
                 handle.file.sync()
         if job.new_names:
             self.home.open_files.files.sync_dir(self.directory)
+            self.home.open_files.files.sync_dir(self.home.path)  # the directory itself may be new
 
     def end_sync(self, job: SyncJob, error: OSError | None = None) -> None:
         for handle in job.handles:

@@ -125,7 +125,7 @@ class LogDirs:
             repaired=False,
             recovery_point=log_dir.recovery_points.get(found.partition, Offset(0)),
             log_start=log_dir.log_starts.get(found.partition, Offset(0)),
-            dense="compact" not in config.cleanup_policy,
+            dense=not config.is_compacted,
             index_interval_bytes=config.index_interval_bytes,
             producer_expiry_ms=self._setting.producer_expiry_ms,
             now=self._setting.clock.now_ms(),

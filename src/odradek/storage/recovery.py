@@ -188,7 +188,7 @@ class _Recovery:
             if self._must_scan(rest[0][0] if rest else None):
                 if self._scan(segments, rest):
                     break
-            elif not self._indexes_right(segments[-1], fits, closed=bool(rest)):
+            elif not self._indexes_right(segments[-1], fits):
                 self._rebuild_indexes(segments)
         return segments
 
@@ -229,11 +229,11 @@ class _Recovery:
             self._snapshots.write(state[0], found.next_offset)
         return bool(cut) or hole
 
-    def _indexes_right(self, segment: Segment, fits: bool, *, closed: bool) -> bool:
+    def _indexes_right(self, segment: Segment, fits: bool) -> bool:
         try:
             if not fits:
                 raise CorruptFile(f"{segment.index.entries.path}: an index file is missing or has half an entry")
-            segment.check_indexes(self._now.index_interval_bytes, closed=closed)
+            segment.check_indexes(self._now.index_interval_bytes)
         except (CorruptFile, CorruptBatch) as error:
             self._event("rebuilding the indexes of a segment", file=segment.log.path, reason=str(error))
             return False

@@ -34,7 +34,7 @@ def deletable(view: View) -> tuple[int, Reason | None]:
     count, reason = _below_start(view), None
     if count:
         reason = Reason.START
-    if "delete" in view.config.cleanup_policy:
+    if view.config.is_deleted:
         by_size = _beyond_size(view, count)
         if by_size > count:
             count, reason = by_size, Reason.SIZE

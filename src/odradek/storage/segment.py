@@ -306,8 +306,8 @@ class Segment:
                 self._max_timestamp, self._offset_of_max = head.max_timestamp, head.last_offset
         self.bytes_since_index = self.size - start
 
-    def check_indexes(self, index_interval_bytes: int, *, closed: bool) -> None:
-        """Raise CorruptFile if an index is not one of this file. Looks at the ends only, not at every entry."""
+    def check_indexes(self, index_interval_bytes: int) -> None:
+        """Raise CorruptFile if an index is not one of this file, properly closed. Looks at the ends only."""
         file = self.log.get()
         indexed_offset, position = self.index.last()
         if len(self.index.entries):
@@ -317,14 +317,14 @@ class Segment:
         max_timestamp, offset_of_max = self.time_index.last()
         if len(self.time_index.entries):
             self._check_last_time(file, max_timestamp, offset_of_max)
-        elif closed and self.size and self._has_timestamps(file):
+        elif self.size and self._has_timestamps(file):
             raise CorruptFile(f"{self.time_index.entries.path}: a closed segment has at least one entry")
         unindexed = _UNINDEXED_MAX * max(index_interval_bytes, _UNINDEXED_LEAST)
         first = True
         for at, head in batches.heads(file, self.size, position):
             if not first and at - position > unindexed:
                 raise CorruptFile(f"{self.index.entries.path}: no entries past position {position} of {self.size}")
-            if closed and head.max_timestamp > max_timestamp:
+            if head.max_timestamp > max_timestamp:
                 raise CorruptFile(f"{self.time_index.entries.path}: ends before timestamp {head.max_timestamp}")
             first = False
 
