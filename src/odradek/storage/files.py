@@ -122,13 +122,25 @@ class OsFile:
             self._fd = -1
 
 
+_held: set[tuple[int, int]] = set()
+"""Device and inode of the files that this process has locked: a POSIX lock does not keep its own process out, and is
+lost with the first handle on the file that the process closes."""
+
+
 class OsLock:
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        self._identity = _identity(os.fstat(fd))
+        _held.add(self._identity)
 
     def release(self) -> None:
         # The file stays, as Kafka's does: removing it would let two processes hold locks on two different inodes.
+        _held.discard(self._identity)
         os.close(self._fd)
+
+
+def _identity(stat: os.stat_result) -> tuple[int, int]:
+    return stat.st_dev, stat.st_ino
 
 
 class OsFiles:
@@ -169,6 +181,8 @@ class OsFiles:
             os.close(fd)
 
     def lock(self, path: str) -> Lock:
+        if os.path.exists(path) and _identity(os.stat(path)) in _held:
+            raise DirectoryInUse(f"{path} is held by this process already: is the directory named twice?")
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             # Java's FileChannel.tryLock takes a POSIX record lock, so this keeps Apache Kafka out too.
