@@ -24,8 +24,12 @@ class Place(NamedTuple):
     last_offset: Offset
 
 
-def find(file: File, size: int, offset: Offset, start: FilePos) -> Place | None:
-    """The first batch from `start` on whose last offset is at least `offset`."""
+def find(file: File, size: int, offset: Offset, start: FilePos, first_ends: Offset | None = None) -> Place | None:
+    """The first batch from `start` on whose last offset is at least `offset`.
+
+    Where an index says that a batch at `start` ends with offset `first_ends`, that is held against the file: another
+    batch there, or none, raises CorruptBatch.
+    """
     position: int = start
     chunk, chunk_at = b"", 0
     while position + HEAD_SIZE <= size:
@@ -37,9 +41,15 @@ def find(file: File, size: int, offset: Offset, start: FilePos) -> Place | None:
         base, length, delta = _PLACE.unpack_from(chunk, at)
         if length < LENGTH_MIN:
             raise CorruptBatch(f"{file.path} at {position}: batch length {length} is shorter than a batch head")
+        if first_ends is not None:
+            if base + delta != first_ends:
+                break
+            first_ends = None
         if base + delta >= offset:
             return Place(FilePos(position), length + LOG_OVERHEAD, Offset(base), Offset(base + delta))
         position += length + LOG_OVERHEAD
+    if first_ends is not None:
+        raise CorruptBatch(f"{file.path} at {start}: no batch that ends with offset {first_ends}")
     return None
 
 

@@ -4,7 +4,7 @@ import heapq
 from typing import NamedTuple
 
 from odradek.model.clock import Clock
-from odradek.model.errors import NewerVersion, StorageFailed
+from odradek.model.errors import CorruptFile, StorageFailed
 from odradek.model.numbers import TimestampMs
 from odradek.storage.open_files import OpenFiles
 
@@ -32,7 +32,7 @@ class Home:
         if self.failure is not None:
             raise StorageFailed(f"log directory {self.path} is offline: {self.failure}")
 
-    def fail(self, error: OSError | NewerVersion) -> StorageFailed:
+    def fail(self, error: OSError | CorruptFile) -> StorageFailed:
         """Take the directory out of service. A disk that failed once is not trusted with the next write."""
         if self.failure is None:
             self.failure = str(error)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.model.errors import CorruptFile, NewerVersion
+from odradek.model.errors import CorruptFile, NewerVersion, StorageFailed
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage import checkpoint, clean_shutdown, meta_properties, names
@@ -108,7 +108,7 @@ class LogDir:
 
     def changed_checkpoints(self) -> Checkpoints:
         """Recovery points, log starts and high watermarks, where they changed since they were stored."""
-        logs = self.logs.values()
+        logs = (*self.logs.values(), *self.future_logs.values())  # no partition has both in one directory
         now: Checkpoints = {
             names.RECOVERY_POINTS: {log.partition: log.recovery_point for log in logs},
             names.LOG_STARTS: {log.partition: log.start_offset for log in logs if log.starts_inside},
@@ -152,6 +152,8 @@ class LogDir:
                 replace_file(self._files, f"{self.path}/{names.CLEAN_SHUTDOWN}", data)
         except OSError as error:
             self.home.fail(error)
+        except StorageFailed:
+            pass  # a log could not be closed, and took the directory out of service: its next owner will recover it
         finally:
             self.abandon()
 

@@ -176,13 +176,28 @@ class LogDirs:
             recovered = recover(self._open_files, situation)
             log = self._make_log(log_dir, found.path, found.partition, recovered)
             log.topic_id = self._read_topic_id(found.path)
-        except (OSError, NewerVersion) as error:
+            if found.mark is Mark.NONE and not self._wins(log):
+                return
+        except (OSError, CorruptFile) as error:
             self._failed(log_dir, error)
             return
         log.advance_high_watermark(log_dir.high_watermarks.get(found.partition, Offset(0)))
         target = log_dir.future_logs if found.mark is Mark.FUTURE else log_dir.logs
         target[found.partition] = log
         self.events += recovered.events
+
+    def _wins(self, log: Log) -> bool:
+        """A crash in the middle of a move leaves a partition in two directories: the one with more in it counts."""
+        other = self.get(log.partition)
+        if other is None:
+            return True
+        winner, loser = (log, other) if log.end_offset > other.end_offset else (other, log)
+        if loser is other:
+            del self._dir_of(log.partition).logs[log.partition]
+        kept = self._set_aside(loser)
+        fields: dict[str, str | int] = {"partition": str(log.partition), "used": winner.directory, "set_aside": kept}
+        self.events.append(Event("a partition was in two log directories", fields))
+        return winner is log
 
     def _make_log(self, log_dir: LogDir, path: str, partition: TopicPartition, recovered: Recovered) -> Log:
         config = self._setting.config_of(partition.topic)
@@ -200,7 +215,7 @@ class LogDirs:
             self.events.append(Event("ignoring a corrupt partition.metadata", {"reason": str(error)}))
             return None
 
-    def _failed(self, log_dir: LogDir, error: OSError | NewerVersion) -> None:
+    def _failed(self, log_dir: LogDir, error: OSError | CorruptFile) -> None:
         log_dir.home.fail(error)
         self.events.append(Event("a log directory failed", {"path": log_dir.path, "reason": str(error)}))
 
@@ -236,12 +251,11 @@ class LogDirs:
     def promote_future(self, partition: TopicPartition) -> Log:
         """The future log takes the place of the partition's own, which is deleted."""
         target = next(each for each in self.dirs if partition in each.future_logs)
-        future = target.future_logs.pop(partition)
-        # Crash from here on: the future log is there as such, and the move begins again.
+        future = target.future_logs[partition]
         future.sync()
+        self._rename(future, f"{target.path}/{partition}")  # crash from here on: two of that name, see _load_log
         self.delete(partition)
-        self._rename(future, f"{target.path}/{partition}")
-        target.logs[partition] = future
+        target.logs[partition] = target.future_logs.pop(partition)
         return future
 
     def delete(self, partition: TopicPartition) -> None:
@@ -255,11 +269,12 @@ class LogDirs:
 
     def set_aside(self, partition: TopicPartition) -> str:
         """A partition that the cluster does not know: kept on disk under another name, which is returned."""
-        log_dir = self._dir_of(partition)
-        log = log_dir.logs.pop(partition)
-        name = names.marked_dir_name(partition, self._setting.unique_id(), Mark.STRAY)
+        return self._set_aside(self._dir_of(partition).logs.pop(partition))
+
+    def _set_aside(self, log: Log) -> str:
+        name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.STRAY)
         log.close()
-        self._rename(log, f"{log_dir.path}/{name}")
+        self._rename(log, f"{log.home.path}/{name}")
         log.abandon()
         return log.directory
 

@@ -24,6 +24,8 @@ class Rebuilt:
         self.epochs = epochs
         self.valid_bytes = 0
         self.next_offset = base
+        self.dense = True
+        """Each offset from the segment's base to its end has its record: nothing was cleaned away."""
         self.corruption: CorruptBatch | None = None
 
 
@@ -43,7 +45,7 @@ def rebuild_by_heads(
     return _rebuild(file, base, interval_bytes, state, every)
 
 
-def _rebuild(  # noqa: C901 - one loop, taken once for each batch of a recovery: calls would cost more than they explain
+def _rebuild(  # noqa: C901, PLR0915 - one loop, gone through for each batch of a recovery
     file: File,
     base: Offset,
     interval_bytes: int,
@@ -59,11 +61,14 @@ def _rebuild(  # noqa: C901 - one loop, taken once for each batch of a recovery:
     max_timestamp = timestamp_indexed = NO_TIMESTAMP
     offset_of_max = base
     indexed_at = valid = 0
+    dense = True
     try:
         for position, head, batch in every:
             first, last = head.base_offset, head.base_offset + head.last_offset_delta
             if first < next_offset or last < first or last - base > RELATIVE_OFFSET_MAX:
                 raise CorruptBatch(f"{file.path} at {position}: offsets {first} to {last} where {next_offset} is next")
+            if first != next_offset or head.count != head.last_offset_delta + 1:
+                dense = False
             if head.producer_id >= 0:
                 if head.is_control and not batch:
                     batch = batches.read_batch(file, position, head)
@@ -86,6 +91,7 @@ def _rebuild(  # noqa: C901 - one loop, taken once for each batch of a recovery:
     if max_timestamp > timestamp_indexed:
         times += pack_time(max_timestamp, offset_of_max - base)
     result.valid_bytes = valid
+    result.dense = dense
     result.next_offset = next_offset
     producers.end_offset = next_offset
     return result

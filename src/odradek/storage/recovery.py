@@ -89,8 +89,8 @@ class _Recovery:
         epochs_known = self._load_epochs(entries)
         segments = self._repair(listed)
         if not epochs_known:
-            self._epochs = _collect_epochs(segments)
-        end = segments[-1].read_next_offset() if segments else self._now.log_start
+            self._epochs = self._collect_epochs(segments)
+        end = self._find_end(segments)
         if segments and end < self._now.log_start:
             self._event("log ends before its start, dropping what is below", end=end, start=self._now.log_start)
             self._drop(segments)
@@ -150,13 +150,15 @@ class _Recovery:
 
     def _next_offset_of(self, base: Offset, entry: Entry) -> Offset:
         file = self._files.open_to_read(self._path(entry.name))
+        next_offset = base
         try:
-            next_offset = base
             for _, head in batches.heads(file, entry.size):
                 next_offset = head.next_offset
-            return next_offset
+        except CorruptBatch as error:
+            self._event("a cleaned segment is damaged", reason=str(error))
         finally:
             file.close()
+        return next_offset
 
     def _list_segments(self, entries: dict[str, Entry]) -> list[tuple[Offset, Sizes, bool]]:
         """Base offset and sizes of each segment, and whether its index files could be its own."""
@@ -192,6 +194,21 @@ class _Recovery:
                 self._rebuild_indexes(segments)
         return segments
 
+    def _find_end(self, segments: list[Segment]) -> Offset:
+        """The end of the log. Where the last segment is damaged though it was closed properly, the log goes on in a
+        new one: where that must start, the recovery point tells."""
+        if not segments:
+            return self._now.log_start
+        try:
+            return segments[-1].read_next_offset()
+        except CorruptBatch as error:
+            end = self._now.recovery_point
+            if end <= segments[-1].base_offset:
+                raise CorruptFile(f"{error}; and no recovery point tells where the log ended") from None
+            self._event("the last segment is damaged; the log goes on in a new one", reason=str(error), end=end)
+            segments.append(self._create_segment(end))
+            return end
+
     def _must_scan(self, end: Offset | None) -> bool:
         if self._now.clean or self._now.repaired:
             return False
@@ -209,7 +226,7 @@ class _Recovery:
         self._scanned_bytes += segment.size
         cut = segment.size - found.valid_bytes
         # Power loss can take whole batches from the end of one segment and leave the next.
-        hole = bool(rest) and self._now.dense and rest[0][0] != found.next_offset
+        hole = bool(rest) and self._now.dense and found.dense and rest[0][0] != found.next_offset
         if cut or hole:
             # The later segments go first: a crash in between must not leave them behind a gap.
             self._drop(self._segment(base, sizes) for base, sizes, _ in reversed(rest))
@@ -297,6 +314,17 @@ class _Recovery:
         # unless they were written without any.
         return bool(self._epochs.entries)
 
+    def _collect_epochs(self, segments: list[Segment]) -> LeaderEpochs:
+        epochs = LeaderEpochs()
+        for segment in segments:
+            try:
+                for _, head in batches.heads(segment.log.get(), segment.size):
+                    if head.leader_epoch > epochs.latest:
+                        epochs = epochs.assign(head.leader_epoch, head.base_offset)
+            except CorruptBatch as error:
+                self._event("leader epochs are not known from here on in this segment", reason=str(error))
+        return epochs
+
     def _store_epochs(self, log_start: Offset, end: Offset) -> None:
         self._epochs = self._epochs.truncate_to(end).start_at(log_start)
         stored = self._epochs_stored or LeaderEpochs()
@@ -312,8 +340,8 @@ class _Recovery:
         self._snapshots.keep_bases(segment.base_offset for segment in segments)
         producers = self._producers_at(end, segments)
         producers.expire(self._now.now, self._now.producer_expiry_ms)
-        for reason in self._snapshots.removed_corrupt:
-            self._event("removed a corrupt producer snapshot", reason=reason)
+        for reason in self._snapshots.problems:
+            self._event("the producers' state was made again from the log", reason=reason)
         return producers
 
     def _producers_at(self, offset: Offset, segments: list[Segment]) -> ProducerState:
@@ -332,12 +360,3 @@ class _Recovery:
 
     def _event(self, text: str, **fields: str | int) -> None:
         self._events.append(Event(text, fields))
-
-
-def _collect_epochs(segments: list[Segment]) -> LeaderEpochs:
-    epochs = LeaderEpochs()
-    for segment in segments:
-        for _, head in batches.heads(segment.log.get(), segment.size):
-            if head.leader_epoch > epochs.latest:
-                epochs = epochs.assign(head.leader_epoch, head.base_offset)
-    return epochs

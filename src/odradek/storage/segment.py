@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from odradek.model.clock import Clock
-from odradek.model.errors import CorruptFile
+from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import NO_TIMESTAMP, FilePos, Offset, TimestampMs
 from odradek.records.batch import BatchHead, Buffer
 from odradek.storage import batches, names, offset_index, time_index, transaction_index
@@ -240,8 +240,15 @@ class Segment:
 
     def find(self, offset: Offset) -> Place | None:
         """The first batch whose last offset is at least `offset`."""
-        _, position = self.index.lookup(offset)
-        return batches.find(self.log.get(), self.size, offset, position)
+        indexed, position = self.index.lookup(offset)
+        file = self.log.get()
+        if position == 0:
+            return batches.find(file, self.size, offset, position)
+        try:
+            return batches.find(file, self.size, offset, position, first_ends=indexed)
+        except CorruptBatch:
+            # The index or the log is damaged. If it is the index, a walk from the start gets there all the same.
+            return batches.find(file, self.size, offset, FilePos(0))
 
     def heads(self, start: Offset) -> Iterator[tuple[FilePos, BatchHead]]:
         """The heads of all batches from the one that holds `start` on."""
@@ -252,9 +259,7 @@ class Segment:
 
     def find_time(self, timestamp: TimestampMs, start: Offset) -> tuple[FilePos, BatchHead] | None:
         """The first batch that reaches `start` and has a record at or after `timestamp`."""
-        from_offset = max(self.time_index.lookup(timestamp), start)
-        _, position = self.index.lookup(from_offset)
-        for at, head in batches.heads(self.log.get(), self.size, position):
+        for at, head in self.heads(max(self.time_index.lookup(timestamp), start)):
             if head.max_timestamp >= timestamp and head.last_offset >= start:
                 return at, head
         return None
@@ -264,8 +269,7 @@ class Segment:
         largest = self.max_timestamp
         if largest < 0:
             return None
-        _, position = self.index.lookup(self._offset_of_max)
-        for at, head in batches.heads(self.log.get(), self.size, position):
+        for at, head in self.heads(self._offset_of_max):
             if head.max_timestamp == largest:
                 return at, head
         return None

@@ -3,7 +3,7 @@
 from bisect import insort
 from collections.abc import Iterable, Sequence
 
-from odradek.model.errors import CorruptFile
+from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import Offset
 from odradek.storage import batches, names, producer_snapshot
 from odradek.storage.files import Files, write_file
@@ -13,14 +13,14 @@ from odradek.storage.segment import Segment
 
 
 class Snapshots:
-    __slots__ = ("_files", "directory", "offsets", "removed_corrupt")
+    __slots__ = ("_files", "directory", "offsets", "problems")
 
     def __init__(self, files: Files, directory: str, offsets: Iterable[Offset]) -> None:
         self._files = files
         self.directory = directory
         self.offsets = sorted(offsets)
-        self.removed_corrupt: list[str] = []
-        """What was wrong with snapshots that could not be read."""
+        self.problems: list[str] = []
+        """Snapshots that could not be read and were removed, and places where the log could not be."""
 
     def write(self, producers: ProducerState, offset: Offset) -> None:
         """Not synced: recovery makes a lost one again from the log."""
@@ -48,7 +48,10 @@ class Snapshots:
         producers = self._load(offset, log_start)
         for segment in segments:
             if segment.base_offset < offset:
-                _replay(segment, producers, offset)
+                try:
+                    _replay(segment, producers, offset)
+                except CorruptBatch as error:  # in a part that is never cut: go on behind it
+                    self.problems.append(f"producers are not known from here on in this segment: {error}")
         producers.end_offset = offset
         return producers
 
@@ -58,7 +61,7 @@ class Snapshots:
             try:
                 return ProducerState(at, producer_snapshot.parse(self._files.read_whole(path), path))
             except CorruptFile as error:
-                self.removed_corrupt.append(str(error))
+                self.problems.append(f"removed a corrupt snapshot: {error}")
                 self.remove(at)
         return ProducerState(log_start)
 
