@@ -45,8 +45,8 @@ def read_records(batch: memoryview, head: BatchHead, limit: int = INFLATED_MAX) 
     """The records of `batch`, which is exactly the batch that `head` was read from.
 
     Raises CorruptBatch, maybe after some records, unless all of this holds: the count is that of the head, lengths add
-    up to the end of the batch, offset deltas rise and stay within the head's last one, timestamps fit into 64 bits, and
-    the keys of headers are UTF-8. `limit` bounds what a compressed batch may inflate to.
+    up to the end of the batch, offset deltas rise and stay within the head's last one, and timestamps fit into 64 bits.
+    `limit` bounds what a compressed batch may inflate to.
     """
     data = _inflate(batch, head, limit)
     base_offset, base_timestamp = head.base_offset, head.base_timestamp
@@ -73,7 +73,7 @@ def scan(batch: memoryview, head: BatchHead, limit: int = INFLATED_MAX) -> Itera
 
 
 def check_records(batch: memoryview, head: BatchHead, limit: int = INFLATED_MAX) -> None:
-    """Raises CorruptBatch for what read_records refuses, except header keys that are not UTF-8: Kafka takes those."""
+    """Raises CorruptBatch for what read_records refuses, and builds nothing."""
     data = _inflate(batch, head, limit)
     least, most = _INT64_MIN - head.base_timestamp, _INT64_MAX - head.base_timestamp
     for delta, offset_delta, _, _, _, value_end, end in _layouts(data, head):
