@@ -7,7 +7,6 @@ went through. An OSError from a file fails the whole log directory, as a disk th
 with the next write.
 """
 
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterator
 from enum import Enum
@@ -20,13 +19,14 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import BatchHead, check_crc, check_produced, parse_head, stamp
 from odradek.records.control import EndTxnMarker, end_txn_marker
-from odradek.records.record import Record, read_records
-from odradek.storage import batches, leader_epochs, names, retention
+from odradek.records.record import Record
+from odradek.storage import leader_epochs, names, retention
 from odradek.storage.home import Home
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.open_files import Handle
 from odradek.storage.recovery import Recovered
 from odradek.storage.segment import RELATIVE_OFFSET_MAX, Segment, Sizes, Slice
+from odradek.storage.segments import FoundTime, Segments
 from odradek.storage.transaction_index import AbortedTxn
 
 if TYPE_CHECKING:
@@ -50,12 +50,6 @@ class Appended(NamedTuple):
     last_offset: Offset
     duplicate: bool = False
     """The batch was in the log already; the offsets are those that it has there."""
-
-
-class FoundTime(NamedTuple):
-    offset: Offset
-    timestamp: TimestampMs
-    leader_epoch: LeaderEpoch
 
 
 class SyncJob(NamedTuple):
@@ -91,7 +85,6 @@ def _guarded(method: Callable[Concatenate["Log", P], T]) -> Callable[Concatenate
 
 class Log:
     __slots__ = (
-        "_bases",
         "_jitter",
         "_jitter_ms",
         "_new_names",
@@ -134,8 +127,7 @@ class Log:
         self.last_flush_ms = home.clock.now_ms()
         self.epochs: LeaderEpochs = recovered.epochs
         self.producers: ProducerState = recovered.producers
-        self._segments = recovered.segments
-        self._bases = [segment.base_offset for segment in recovered.segments]
+        self._segments = Segments(recovered.segments)
         self._snapshots = recovered.snapshots
         self._writable: Segment | None = None
         self._new_names = False
@@ -152,12 +144,12 @@ class Log:
 
     @property
     def size(self) -> int:
-        return sum(segment.size for segment in self._segments)
+        return self._segments.size
 
     @property
     def starts_inside(self) -> bool:
         """Records were deleted up to somewhere inside the first segment, which only a checkpoint remembers."""
-        return self.start_offset > self._bases[0]
+        return self.start_offset > self._segments.first_base
 
     # --- appending
 
@@ -247,7 +239,7 @@ class Log:
     # --- segments
 
     def _make_writable(self) -> Segment:
-        segment = self._segments[-1]
+        segment = self._segments.active
         segment.make_writable()
         self._writable = segment
         return segment
@@ -268,19 +260,18 @@ class Log:
     @_guarded
     def roll(self) -> None:
         """Close the active segment, unless it is empty, and go on in a new one."""
-        if self._segments[-1].size:
+        if self._segments.active.size:
             self._roll(self.end_offset)
 
     def _roll(self, base: Offset) -> Segment:
         (self._writable or self._make_writable()).become_inactive()
         self._take_snapshot(base)
-        if self._segments[-1].size == 0:
-            # Only where the next offset lies too far from the base of a segment that is still empty.
-            self._delete_files(self._segments.pop(), delay_ms=0)
-            self._bases.pop()
+        last = self._segments.active
         segment = self._create_segment(base)
-        self._segments.append(segment)
-        self._bases.append(base)
+        self._segments.add(segment)
+        if last.size == 0:  # only where the next offset lies too far from the base of a segment that is still empty
+            self._segments.remove(last)
+            self._delete_files(last, delay_ms=0)
         self._writable = segment
         self._jitter_ms = self._jitter(self.config.segment_jitter_ms)
         return segment
@@ -326,82 +317,29 @@ class Log:
         With `one_batch` the first batch comes whole, however large. None where there is nothing to read. The slice
         is to be read before the log changes, or its handle pinned.
         """
-        end = self.end_offset if until is None else min(until, self.end_offset)
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset)
-        number = max(bisect_right(self._bases, offset) - 1, 0)
-        while number < len(self._segments) and self._segments[number].base_offset < end:
-            segment = self._segments[number]
-            place = segment.find(offset)
-            if place is not None:
-                limit = self._limit_in(segment, number, end)
-                if place.position >= limit:
-                    return None
-                wanted = max(bytes_max, place.size) if one_batch else bytes_max
-                size = min(wanted, limit - place.position)
-                return Slice(segment.log, place.position, size) if size > 0 else None
-            number += 1  # a cleaned segment may have nothing at or past the offset
-        return None
-
-    def _limit_in(self, segment: Segment, number: int, end: Offset) -> int:
-        """Where in the segment's file the batches below `end` end."""
-        if end >= self.end_offset or (number + 1 < len(self._bases) and end >= self._bases[number + 1]):
-            return segment.size
-        place = segment.find(end)
-        return segment.size if place is None else place.position
+        end = None if until is None or until >= self.end_offset else until
+        return self._segments.read(offset, bytes_max, end, one_batch=one_batch)
 
     def records(self, offset: Offset, until: Offset | None = None) -> Iterator[tuple[BatchHead, Record]]:
         """Every record from `offset` on, one by one, checked: for tools and tests, not for the hot path."""
-        end = self.end_offset if until is None else until
-        for segment in self._segments[max(bisect_right(self._bases, offset) - 1, 0) :]:
-            file = segment.log.get()
-            for position, head in segment.heads(offset):
-                if head.base_offset >= end:
-                    return
-                for record in read_records(batches.read_batch(file, position, head), head):
-                    if offset <= record.offset < end:
-                        yield head, record
+        return self._segments.records(offset, self.end_offset if until is None else until)
 
     @_guarded
     def find_time(self, timestamp: TimestampMs) -> FoundTime | None:
         """The first record at or after `timestamp`."""
-        for segment in self._segments:
-            if segment.size == 0 or segment.max_timestamp < timestamp:
-                continue
-            found = segment.find_time(timestamp, self.start_offset)
-            while found is not None:
-                position, head = found
-                for record in read_records(batches.read_batch(segment.log.get(), position, head), head):
-                    if record.timestamp >= timestamp and record.offset >= self.start_offset:
-                        return FoundTime(record.offset, record.timestamp, head.leader_epoch)
-                # The records that made the batch match lie before the start of the log.
-                found = segment.find_time(timestamp, head.next_offset)
-        return None
+        return self._segments.find_time(timestamp, self.start_offset)
 
     @_guarded
     def find_max_time(self) -> FoundTime | None:
         """The first record with the largest timestamp."""
-        with_times = [segment for segment in self._segments if segment.size]
-        segment = max(with_times, key=lambda each: each.max_timestamp, default=None)
-        found = segment.find_max_time() if segment else None
-        if segment is None or found is None:
-            return None
-        position, head = found
-        for record in read_records(batches.read_batch(segment.log.get(), position, head), head):
-            if record.timestamp == head.max_timestamp:
-                return FoundTime(record.offset, record.timestamp, head.leader_epoch)
-        return None
+        return self._segments.find_max_time()
 
     @_guarded
     def aborted_txns(self, start: Offset, end: Offset) -> list[AbortedTxn]:
         """Aborted transactions with records in [start, end), for a reader of committed records."""
-        found: list[AbortedTxn] = []
-        for segment in self._segments[max(bisect_right(self._bases, start) - 1, 0) :]:
-            some, complete = segment.aborted(start, end)
-            found += some
-            if complete:
-                break
-        return found
+        return self._segments.aborted(start, end)
 
     # --- cutting
 
@@ -410,16 +348,15 @@ class Log:
         """Drop everything at or past `offset`; a batch that reaches it goes whole."""
         if offset >= self.end_offset:
             return
-        if offset < self._bases[0]:
+        if offset < self._segments.first_base:
             self._start_anew(offset)
             return
-        keep = bisect_right(self._bases, offset)
-        for segment in reversed(self._segments[keep:]):  # last to first: a crash must not leave a gap
+        gone = self._segments.take_above(offset)
+        for segment in reversed(gone):  # last to first: a crash must not leave a gap
             self._delete_files(segment, delay_ms=0)
-        if keep < len(self._segments):
+        if gone:
             self.home.open_files.files.sync_dir(self.directory)  # nor must power loss
-        del self._segments[keep:], self._bases[keep:]
-        self._writable = self._segments[-1]
+        self._writable = self._segments.active
         self.end_offset = self._writable.truncate_to(offset, self.home.clock.now_ms())
         self._store_epochs(self.epochs.truncate_to(self.end_offset))
         self.start_offset = min(self.start_offset, self.end_offset)
@@ -431,10 +368,10 @@ class Log:
         self._start_anew(offset)
 
     def _start_anew(self, offset: Offset) -> None:
-        for segment in reversed(self._segments):
+        for segment in reversed(self._segments.as_list()):
             self._delete_files(segment, delay_ms=0)
-        self._segments, self._bases = [self._create_segment(offset)], [offset]
-        self._writable = self._segments[0]
+        self._writable = self._create_segment(offset)
+        self._segments = Segments([self._writable])
         self.start_offset = self.end_offset = offset
         self._store_epochs(LeaderEpochs())
         self._after_cut()
@@ -464,7 +401,7 @@ class Log:
     @_guarded
     def apply_retention(self, now: TimestampMs) -> tuple[int, retention.Reason | None]:
         """Delete the segments that the config no longer keeps; returns how many, and why the last one went."""
-        view = retention.View(self.config, self._segments, now)
+        view = retention.View(self.config, self._segments.as_list(), now)
         view.start, view.end, view.high_watermark = self.start_offset, self.end_offset, self.high_watermark
         count, reason = retention.deletable(view)
         if count:
@@ -474,11 +411,10 @@ class Log:
     def _delete_first(self, count: int) -> None:
         if count == len(self._segments):
             self._roll(self.end_offset)
-        gone = self._segments[:count]
         # Crash before the files are renamed: the log starts where it started, and the next retention does it again.
-        del self._segments[:count], self._bases[:count]
-        if self.start_offset < self._bases[0]:
-            self.start_offset = self._bases[0]
+        gone = self._segments.take_first(count)
+        if self.start_offset < self._segments.first_base:
+            self.start_offset = self._segments.first_base
             self._store_epochs(self.epochs.start_at(self.start_offset))
         for segment in gone:
             self._delete_files(segment, self.config.file_delete_delay_ms)
@@ -509,16 +445,17 @@ class Log:
         """flush.ms is over, or a segment was closed that is not synced yet."""
         if self.home.failure is not None or not self.unflushed_records:
             return False
-        return now - self.last_flush_ms >= self.config.flush_ms or self._bases[-1] > self.recovery_point
+        return (
+            now - self.last_flush_ms >= self.config.flush_ms or self._segments.active.base_offset > self.recovery_point
+        )
 
     @_guarded
     def begin_sync(self) -> SyncJob:
         """The files that hold what lies past the recovery point, pinned; hand them back with `end_sync`."""
-        first = max(bisect_right(self._bases, self.recovery_point) - 1, 0)
         handles: list[Handle] = []
         try:
-            for segment in self._segments[first:]:
-                handles += segment.handles_to_sync(closed=segment is not self._segments[-1])
+            for segment in self._segments.since(self.recovery_point):
+                handles += segment.handles_to_sync(closed=segment is not self._segments.active)
         except OSError as error:
             for handle in handles:
                 handle.unpin()

@@ -1,7 +1,7 @@
 """The producer snapshots of one partition, and the producers' state at any offset made from them."""
 
 from bisect import insort
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import Offset
@@ -43,7 +43,7 @@ class Snapshots:
         for offset in [each for each in self.offsets[:-1] if each not in kept]:
             self.remove(offset)
 
-    def state_at(self, offset: Offset, segments: Sequence[Segment], log_start: Offset) -> ProducerState:
+    def state_at(self, offset: Offset, segments: Iterable[Segment], log_start: Offset) -> ProducerState:
         """From the newest good snapshot at or below `offset`, and the batches between."""
         producers = self._load(offset, log_start)
         for segment in segments:
