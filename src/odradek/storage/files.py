@@ -12,6 +12,11 @@ from odradek.model.errors import DirectoryInUse
 from odradek.records.batch import Buffer
 
 
+# The size of a file that grew is part of what fdatasync makes safe; only times are left out. macOS has neither call.
+_sync = getattr(os, "fdatasync", os.fsync)
+_allocate = getattr(os, "posix_fallocate", None)
+
+
 class Entry(NamedTuple):
     """One name in a directory."""
 
@@ -104,11 +109,13 @@ class OsFile:
         os.ftruncate(self._fd, size)
 
     def allocate(self, size: int) -> None:
-        os.posix_fallocate(self._fd, 0, size)
+        if _allocate is not None:
+            _allocate(self._fd, 0, size)
+        else:
+            os.ftruncate(self._fd, size)
 
     def sync(self) -> None:
-        # The size of a file that grew is part of what fdatasync makes safe; only times are left out.
-        os.fdatasync(self._fd)
+        _sync(self._fd)
 
     def modified_ms(self) -> int:
         return os.fstat(self._fd).st_mtime_ns // 1_000_000
