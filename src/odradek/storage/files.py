@@ -234,6 +234,16 @@ def write_file(files: Files, path: str, data: bytes, *, sync: bool) -> None:
         file.close()
 
 
+def sync_file(files: Files, path: str) -> None:
+    """Make a file safe that was written without a sync, if it is there."""
+    if files.exists(path):
+        file = files.open(path)
+        try:
+            file.sync()
+        finally:
+            file.close()
+
+
 def remove_tree(files: Files, path: str) -> None:
     for entry in files.list(path):
         inner = f"{path}/{entry.name}"

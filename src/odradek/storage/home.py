@@ -1,12 +1,15 @@
 """What the logs in one log directory share: open files, a clock, files waiting to be removed, and the one failure."""
 
 import heapq
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.model.clock import Clock
 from odradek.model.errors import CorruptFile, StorageFailed
 from odradek.model.numbers import TimestampMs
 from odradek.storage.open_files import OpenFiles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Doomed(NamedTuple):
@@ -18,7 +21,7 @@ class Doomed(NamedTuple):
 
 
 class Home:
-    __slots__ = ("_doomed", "clock", "failure", "open_files", "path")
+    __slots__ = ("_doomed", "clock", "failure", "open_files", "path", "store_checkpoints")
 
     def __init__(self, path: str, open_files: OpenFiles, clock: Clock) -> None:
         self.path = path
@@ -26,6 +29,8 @@ class Home:
         self.clock = clock
         self.failure: str | None = None
         """Why this directory is not used any more, until it is opened again."""
+        self.store_checkpoints: Callable[[], None] = _do_nothing
+        """Writes the checkpoints of the directory now: for a log whose offsets fell."""
         self._doomed: list[Doomed] = []
 
     def check(self) -> None:
@@ -51,3 +56,7 @@ class Home:
     @property
     def doomed_count(self) -> int:
         return len(self._doomed)
+
+
+def _do_nothing() -> None:
+    return

@@ -71,7 +71,7 @@ class Housekeeping:
         loop = asyncio.get_running_loop()
         for log_dir in list(self._logs.dirs):
             changed = log_dir.changed_checkpoints()
-            if changed:
+            if changed.files:
                 await loop.run_in_executor(self._pool, log_dir.store_checkpoints, changed)
 
     async def apply_retention(self) -> None:

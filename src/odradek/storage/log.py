@@ -21,6 +21,7 @@ from odradek.records.batch import BatchHead, check_crc, check_produced, parse_he
 from odradek.records.control import EndTxnMarker, end_txn_marker
 from odradek.records.record import Record
 from odradek.storage import leader_epochs, names, retention
+from odradek.storage.files import sync_file
 from odradek.storage.home import Home
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.open_files import Handle
@@ -58,7 +59,9 @@ class SyncJob(NamedTuple):
     handles: list[Handle]
     through: Offset
     new_names: bool
-    """A segment was made since the last sync: its name must be synced too."""
+    """Files were made, removed or replaced since the last sync: names and small files must be synced too."""
+    cuts: int
+    """How often the log had been cut when this began."""
 
 
 def no_jitter(_jitter_ms: int) -> int:
@@ -85,6 +88,7 @@ def _guarded(method: Callable[Concatenate["Log", P], T]) -> Callable[Concatenate
 
 class Log:
     __slots__ = (
+        "_cuts",
         "_jitter",
         "_jitter_ms",
         "_new_names",
@@ -130,7 +134,8 @@ class Log:
         self._segments = Segments(recovered.segments)
         self._snapshots = recovered.snapshots
         self._writable: Segment | None = None
-        self._new_names = False
+        self._new_names = not recovered.was_clean
+        self._cuts = 0
         self._jitter = jitter
         self._jitter_ms = jitter(config.segment_jitter_ms)
         self._unreplicated_txns: deque[tuple[Offset, Offset]] | None = None
@@ -235,6 +240,7 @@ class Log:
         if changed is not self.epochs:
             leader_epochs.write(self.home.open_files.files, self.directory, changed)
             self.epochs = changed
+            self._new_names = True
 
     # --- segments
 
@@ -278,7 +284,11 @@ class Log:
 
     def _create_segment(self, base: Offset) -> Segment:
         segment = Segment(self.home.open_files, self.directory, base, Sizes(), self.home.clock.now_ms())
-        segment.create(self.config.segment_bytes if self.config.preallocate else 0)
+        try:
+            segment.create(self.config.segment_bytes if self.config.preallocate else 0)
+        except OSError:
+            segment.abandon()
+            raise
         self._new_names = True
         return segment
 
@@ -304,7 +314,7 @@ class Log:
             stable = undecided
         for first, _ in self._unreplicated_txns or ():
             stable = min(stable, first)
-        return stable
+        return max(stable, self.start_offset)  # the transaction may have begun in what is deleted
 
     # --- reading
 
@@ -370,6 +380,7 @@ class Log:
     def _start_anew(self, offset: Offset) -> None:
         for segment in reversed(self._segments.as_list()):
             self._delete_files(segment, delay_ms=0)
+        self.home.open_files.files.sync_dir(self.directory)
         self._writable = self._create_segment(offset)
         self._segments = Segments([self._writable])
         self.start_offset = self.end_offset = offset
@@ -378,12 +389,16 @@ class Log:
 
     def _after_cut(self) -> None:
         """Bring what is derived from the log in line with its new end."""
+        self._cuts += 1
+        self._new_names = True
         self.high_watermark = min(self.high_watermark, self.end_offset)
         self.recovery_point = min(self.recovery_point, self.end_offset)
         if self._unreplicated_txns:
             self._unreplicated_txns = deque(txn for txn in self._unreplicated_txns if txn[1] < self.end_offset)
         self._snapshots.keep_within(self.start_offset, self.end_offset)
         self.producers = self._snapshots.state_at(self.end_offset, self._segments, self.start_offset)
+        # A recovery point or log start from before, above what is true now, would be believed after a crash.
+        self.home.store_checkpoints()
 
     @_guarded
     def advance_start(self, offset: Offset) -> bool:
@@ -450,17 +465,17 @@ class Log:
         )
 
     @_guarded
-    def begin_sync(self) -> SyncJob:
+    def begin_sync(self, *, closing: bool = False) -> SyncJob:
         """The files that hold what lies past the recovery point, pinned; hand them back with `end_sync`."""
         handles: list[Handle] = []
         try:
             for segment in self._segments.since(self.recovery_point):
-                handles += segment.handles_to_sync(closed=segment is not self._segments.active)
+                handles += segment.handles_to_sync(closed=closing or segment is not self._segments.active)
         except OSError as error:
             for handle in handles:
                 handle.unpin()
             raise self.home.fail(error) from error
-        job = SyncJob(handles, self.end_offset, self._new_names)
+        job = SyncJob(handles, self.end_offset, self._new_names, self._cuts)
         self._new_names = False
         return job
 
@@ -470,8 +485,11 @@ class Log:
             if handle.file is not None:
                 handle.file.sync()
         if job.new_names:
-            self.home.open_files.files.sync_dir(self.directory)
-            self.home.open_files.files.sync_dir(self.home.path)  # the directory itself may be new
+            files = self.home.open_files.files
+            for name in (names.LEADER_EPOCHS, names.PARTITION_METADATA):
+                sync_file(files, f"{self.directory}/{name}")
+            files.sync_dir(self.directory)
+            files.sync_dir(self.home.path)  # the directory itself may be new
 
     def end_sync(self, job: SyncJob, error: OSError | None = None) -> None:
         for handle in job.handles:
@@ -480,11 +498,12 @@ class Log:
             # What the kernel could not write may be gone from the page cache: no second sync can be believed.
             raise self.home.fail(error) from error
         self.last_flush_ms = self.home.clock.now_ms()
-        self.recovery_point = max(self.recovery_point, min(job.through, self.end_offset))
+        if job.cuts == self._cuts:  # else some of what lies below job.through now was written later
+            self.recovery_point = max(self.recovery_point, job.through)
 
-    def sync(self) -> None:
+    def sync(self, *, closing: bool = False) -> None:
         """All of it at once, for a start or a stop."""
-        job = self.begin_sync()
+        job = self.begin_sync(closing=closing)
         try:
             self.run_sync(job)
         except OSError as error:
@@ -497,9 +516,9 @@ class Log:
     def close(self) -> None:
         """Leave the directory as a clean stop does: synced, indexes trimmed, producers in a snapshot."""
         if self._writable is not None:
-            self._writable.end_time_index()
-        if self.unflushed_records or self._new_names:
-            self.sync()
+            self._writable.become_inactive()
+        if self._writable is not None or self.unflushed_records or self._new_names:
+            self.sync(closing=True)
         self._take_snapshot(self.end_offset)
         for segment in self._segments:
             segment.close()

@@ -1,5 +1,6 @@
 """One log directory: its lock, its identity, its checkpoints, the partitions in it."""
 
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.model.errors import CorruptFile, NewerVersion, StorageFailed
@@ -24,8 +25,15 @@ class Found(NamedTuple):
     mark: Mark
 
 
-Checkpoints = dict[str, dict[TopicPartition, Offset]]
-"""Offsets by the name of the file that they are kept in."""
+Offsets = dict[TopicPartition, Offset]
+
+
+class Checkpoints(NamedTuple):
+    """Offsets by the name of the file that they are kept in, as of one moment."""
+
+    number: int
+    """Counts these moments: what is older than what was stored must not be stored any more."""
+    files: dict[str, Offsets]
 
 
 class LogDir:
@@ -43,7 +51,10 @@ class LogDir:
         self.log_starts: dict[TopicPartition, Offset] = {}
         self.high_watermarks: dict[TopicPartition, Offset] = {}
         self._lock = lock
-        self._stored: Checkpoints = {}
+        self._stored: dict[str, Offsets] = {}
+        self._storing = threading.Lock()
+        self._taken = self._stored_last = 0
+        home.store_checkpoints = self.write_checkpoints
 
     @classmethod
     def open(cls, home: Home, events: list[Event]) -> "LogDir":
@@ -83,6 +94,7 @@ class LogDir:
         ):
             try:
                 offsets.update(checkpoint.read_offsets(self._files, f"{self.path}/{name}"))
+                self._stored[name] = dict(offsets)
             except NewerVersion:
                 raise
             except CorruptFile as error:
@@ -109,22 +121,35 @@ class LogDir:
     def changed_checkpoints(self) -> Checkpoints:
         """Recovery points, log starts and high watermarks, where they changed since they were stored."""
         logs = (*self.logs.values(), *self.future_logs.values())  # no partition has both in one directory
-        now: Checkpoints = {
+        now: dict[str, Offsets] = {
             names.RECOVERY_POINTS: {log.partition: log.recovery_point for log in logs},
             names.LOG_STARTS: {log.partition: log.start_offset for log in logs if log.starts_inside},
             names.HIGH_WATERMARKS: {log.partition: log.high_watermark for log in logs},
         }
-        return {name: offsets for name, offsets in now.items() if self._stored.get(name) != offsets}
+        self._taken += 1
+        changed = {name: offsets for name, offsets in now.items() if self._stored.get(name) != offsets}
+        return Checkpoints(self._taken, changed)
 
     def store_checkpoints(self, changed: Checkpoints) -> None:
         """Blocks; may run in another thread."""
-        try:
-            for name, offsets in changed.items():
-                if self.online:
+        with self._storing:
+            if not self.online or changed.number < self._stored_last:
+                return
+            try:
+                for name, offsets in changed.files.items():
                     checkpoint.write_offsets(self._files, f"{self.path}/{name}", offsets)
                     self._stored[name] = offsets
-        except OSError as error:
-            self.home.fail(error)
+                self._stored_last = changed.number
+            except OSError as error:
+                self.home.fail(error)
+
+    def write_checkpoints(self) -> None:
+        self.store_checkpoints(self.changed_checkpoints())
+
+    def forget(self, partition: TopicPartition) -> None:
+        """No checkpoint may speak of a partition that is about to be made: it would be that of an older one."""
+        if any(partition in offsets for offsets in self._stored.values()):
+            self.write_checkpoints()
 
     def remove(self, due: list[Doomed]) -> None:
         """Remove files and directories whose time has come. Blocks; may run in another thread."""
@@ -146,7 +171,7 @@ class LogDir:
             if self.online:
                 for log in (*self.logs.values(), *self.future_logs.values()):
                     log.close()
-                self.store_checkpoints(self.changed_checkpoints())
+                self.write_checkpoints()
             if self.online:
                 data = clean_shutdown.pack(broker_epoch)
                 replace_file(self._files, f"{self.path}/{names.CLEAN_SHUTDOWN}", data)

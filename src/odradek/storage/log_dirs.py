@@ -299,6 +299,7 @@ class LogDirs:
         raise KeyError(partition)
 
     def _create_in(self, log_dir: LogDir, partition: TopicPartition, directory: str, topic_id: str) -> Log:
+        log_dir.forget(partition)
         try:
             self._files.make_dir(directory)
             path = f"{directory}/{names.PARTITION_METADATA}"
@@ -330,7 +331,7 @@ class LogDirs:
 
     def write_checkpoints(self) -> None:
         for log_dir in self.dirs:
-            log_dir.store_checkpoints(log_dir.changed_checkpoints())
+            log_dir.write_checkpoints()
 
     def remove_due(self, now: TimestampMs) -> None:
         """Remove files and directories whose time has come."""

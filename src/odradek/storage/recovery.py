@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from odradek.model.errors import CorruptBatch, CorruptFile, NewerVersion
-from odradek.model.numbers import Offset, TimestampMs
+from odradek.model.numbers import NO_OFFSET, Offset, TimestampMs
 from odradek.storage import batches, leader_epochs, names, transaction_index
 from odradek.storage.files import Entry, Files, write_file
 from odradek.storage.leader_epochs import LeaderEpochs
@@ -62,6 +62,8 @@ class Recovered:
     snapshots: Snapshots
     events: list[Event] = field(default_factory=list)
     scanned_bytes: int = 0
+    was_clean: bool = True
+    """Else nothing but what lies below the recovery point is known to be synced, and no name of a file."""
 
 
 def recover(open_files: OpenFiles, situation: Situation) -> Recovered:
@@ -110,6 +112,7 @@ class _Recovery:
             self._snapshots,
             self._events,
             self._scanned_bytes,
+            self._now.clean,
         )
 
     # --- what an interrupted step left behind
@@ -220,6 +223,8 @@ class _Recovery:
     def _scan(self, segments: list[Segment], rest: list[tuple[Offset, Sizes, bool]]) -> bool:
         """Read a segment from its start and bring its files in line with it; True if the log ends in it."""
         segment = segments[-1]
+        # Snapshots past here may be of a log that was cut since: power loss can undo their removal.
+        self._snapshots.keep_within(NO_OFFSET, segment.base_offset)
         state = (self._producers_at(segment.base_offset, segments), self._epochs)
         file = segment.log.get()
         found = rebuild(file, segment.size, segment.base_offset, self._now.index_interval_bytes, state)
@@ -233,6 +238,7 @@ class _Recovery:
             self._files.sync_dir(self._now.directory)
         if cut:
             file.truncate(found.valid_bytes)
+            file.sync()  # nothing else may be left to sync in this log when it is closed
             self._event(
                 "cut a segment at its last whole batch",
                 file=segment.log.path,

@@ -221,7 +221,9 @@ class Segment:
         if self._txn_index_size or self._txn_index is not None:
             self.txn_index.truncate_to(offset)
         if place is not None:
-            self.log.get().truncate(place.position)
+            file = self.log.get()
+            file.truncate(place.position)
+            file.sync()  # power loss must not bring back the old end below what is written after it
             self.size = place.position
             offset = min(offset, place.base_offset)
         if self.size == 0:
