@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 from odradek.model.errors import DirectoryInUse
 from odradek.records.batch import Buffer
 
-
 # The size of a file that grew is part of what fdatasync makes safe; only times are left out. macOS has neither call.
 _sync = getattr(os, "fdatasync", os.fsync)
 _allocate = getattr(os, "posix_fallocate", None)
@@ -76,6 +75,10 @@ class Files(Protocol):
 
     def sync_dir(self, path: str) -> None:
         """Return when the names in this directory would survive power loss."""
+        ...
+
+    def sync_all(self, path: str) -> None:
+        """Return when everything in the file system that holds `path` would survive power loss."""
         ...
 
     def lock(self, path: str) -> Lock:
@@ -184,6 +187,21 @@ class OsFiles:
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    def sync_all(self, path: str) -> None:
+        import ctypes  # only here, and not cheap to load
+
+        syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+        if syncfs is None:
+            os.sync()
+            return
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if syncfs(fd) != 0:
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number), path)
         finally:
             os.close(fd)
 

@@ -512,16 +512,28 @@ class Log:
 
     # --- the end
 
+    @property
+    def needs_sync(self) -> bool:
+        return self._writable is not None or self.unflushed_records > 0 or self._new_names
+
     @_guarded
-    def close(self) -> None:
-        """Leave the directory as a clean stop does: synced, indexes trimmed, producers in a snapshot."""
+    def close(self, *, sync: bool = True) -> None:
+        """Leave the directory as a clean stop does: synced, indexes trimmed, producers in a snapshot.
+
+        Without `sync` that is left to the owner, who tells when it is done with `was_synced`.
+        """
         if self._writable is not None:
             self._writable.become_inactive()
-        if self._writable is not None or self.unflushed_records or self._new_names:
-            self.sync(closing=True)
         self._take_snapshot(self.end_offset)
+        if sync and self.needs_sync:
+            self.sync(closing=True)
         for segment in self._segments:
             segment.close()
+
+    def was_synced(self) -> None:
+        """All of the log's files were synced since the last write."""
+        self.recovery_point = self.end_offset
+        self._new_names = False
 
     def mark_new(self) -> None:
         """The directory was just made: its names are to be synced with the first records."""

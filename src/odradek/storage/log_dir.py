@@ -25,6 +25,9 @@ class Found(NamedTuple):
     mark: Mark
 
 
+_SYNCS_MAX = 16
+"""Logs that are synced one by one at a clean stop."""
+
 Offsets = dict[TopicPartition, Offset]
 
 
@@ -169,8 +172,7 @@ class LogDir:
         """A clean stop: logs closed, checkpoints written, and the file that says so last of all."""
         try:
             if self.online:
-                for log in (*self.logs.values(), *self.future_logs.values()):
-                    log.close()
+                self._close_logs()
                 self.write_checkpoints()
             if self.online:
                 data = clean_shutdown.pack(broker_epoch)
@@ -181,6 +183,17 @@ class LogDir:
             pass  # a log could not be closed, and took the directory out of service: its next owner will recover it
         finally:
             self.abandon()
+
+    def _close_logs(self) -> None:
+        logs = (*self.logs.values(), *self.future_logs.values())
+        # One sync of the whole file system may wait for others' data; some thousand syncs of ours take longer still.
+        at_once = sum(log.needs_sync for log in logs) > _SYNCS_MAX
+        for log in logs:
+            log.close(sync=not at_once)
+        if at_once:
+            self._files.sync_all(self.path)
+            for log in logs:
+                log.was_synced()
 
     def abandon(self) -> None:
         """Let go of everything as it is; the next owner will recover it."""

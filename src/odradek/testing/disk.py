@@ -53,6 +53,7 @@ class Op(Enum):
     REMOVE = "remove"
     REMOVE_DIR = "remove_dir"
     SYNC_DIR = "sync_dir"
+    SYNC_ALL = "sync_all"
     LOCK = "lock"
 
 
@@ -307,6 +308,10 @@ class FaultyDisk:
     def sync_dir(self, path: str) -> None:
         with self.during(Op.SYNC_DIR, path):
             self._find_dir(path).sync()
+
+    def sync_all(self, path: str) -> None:
+        with self.during(Op.SYNC_ALL, path):
+            self._root.sync_all()
 
     def lock(self, path: str) -> Lock:
         with self.during(Op.LOCK, path):

@@ -215,6 +215,7 @@ def test_every_operation_can_fail(disk: FaultyDisk, op: Op) -> None:
         Op.REMOVE: lambda: disk.remove("/data/a"),
         Op.REMOVE_DIR: lambda: disk.remove_dir("/data/dir"),
         Op.SYNC_DIR: lambda: disk.sync_dir("/data"),
+        Op.SYNC_ALL: lambda: disk.sync_all("/data"),
         Op.LOCK: lambda: disk.lock("/data/.lock"),
     }
     before = disk.tree("/data")
