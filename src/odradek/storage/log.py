@@ -380,8 +380,8 @@ class Log:
     def _start_anew(self, offset: Offset) -> None:
         for segment in reversed(self._segments.as_list()):
             self._delete_files(segment, delay_ms=0)
-        self.home.open_files.files.sync_dir(self.directory)
         self._writable = self._create_segment(offset)
+        self.home.open_files.files.sync_dir(self.directory)
         self._segments = Segments([self._writable])
         self.start_offset = self.end_offset = offset
         self._store_epochs(LeaderEpochs())

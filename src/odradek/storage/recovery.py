@@ -79,7 +79,8 @@ class _Recovery:
         self._scanned_bytes = 0
         self._snapshots = Snapshots(self._files, situation.directory, ())
         self._epochs = LeaderEpochs()
-        self._epochs_stored: LeaderEpochs | None = None
+        self._epochs_stored: LeaderEpochs | None = LeaderEpochs()
+        """None where the file cannot be read."""
         self._producers: ProducerState | None = None
 
     def run(self) -> Recovered:
@@ -315,6 +316,7 @@ class _Recovery:
             except NewerVersion:
                 raise
             except CorruptFile as error:
+                self._epochs_stored = None
                 self._event("collecting the leader epochs from the log", file=path, reason=str(error))
         # Written without a sync, so it may be empty after power loss; a log with records has at least one epoch,
         # unless they were written without any.
@@ -333,9 +335,9 @@ class _Recovery:
 
     def _store_epochs(self, log_start: Offset, end: Offset) -> None:
         self._epochs = self._epochs.truncate_to(end).start_at(log_start)
-        stored = self._epochs_stored or LeaderEpochs()
+        stored = self._epochs_stored
         # After a clean stop the file can have only one thing too many: the epoch of a leader that wrote nothing.
-        if self._epochs != stored and not (self._now.clean and stored.entries):
+        if stored is None or (self._epochs != stored and not (self._now.clean and stored.entries)):
             leader_epochs.write(self._files, self._now.directory, self._epochs)
 
     # --- producers
