@@ -1,0 +1,199 @@
+"""One segment: every batch of its log, and its three indexes against them."""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+
+from odradek.model.errors import CorruptBatch, CorruptFile
+from odradek.model.numbers import Offset
+from odradek.records.batch import HEAD_SIZE, BatchHead
+from odradek.records.record import check_records
+from odradek.storage import names, transaction_index
+from odradek.storage.files import File
+from odradek.storage.verify.continuity import Continuity
+from odradek.storage.verify.findings import Finding, Run, error, from_corrupt, from_os, note, warning
+from odradek.storage.verify.indexes import OffsetIndexCheck, TimeIndexCheck, offset_index_check, time_index_check
+from odradek.storage.verify.producers import ProducerCheck
+from odradek.storage.verify.walk import Damage, Kind, walk
+
+_ZERO = Offset(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What the log directory says of a partition in it."""
+
+    clean: bool = False
+    """The broker that had it stopped properly. Otherwise the ends of logs and indexes may be unfinished."""
+    in_use: bool = False
+    """A broker has it open right now."""
+    known: bool = False
+    """The partition lies in its log directory; a copy of it alone tells nothing of the other fields."""
+    recovery_point: Offset | None = None
+    log_start: Offset = _ZERO
+    cleaned_to: Offset | None = None
+    """Below it records may have been removed by compaction; None where the log was never compacted."""
+
+
+@dataclass(slots=True)
+class Course:
+    """What goes along from one segment of a log to the next."""
+
+    directory: str
+    now: Circumstances
+    continuity: Continuity
+    producers: ProducerCheck
+    whole: bool = True
+    """Every batch so far could be read."""
+    zero_filled: list[str] = field(default_factory=list)
+    """Indexes that end with the zeros to which they were allocated."""
+
+
+class SegmentCheck:
+    def __init__(self, run: Run, course: Course, base: Offset, suffixes: set[str]) -> None:
+        """`suffixes` are those of the files that exist."""
+        self._run = run
+        self._course = course
+        self._now = course.now
+        self._base = base
+        self._suffixes = suffixes
+        self._path = self._path_of(names.LOG)
+        self._whole = True
+        self._position = 0
+
+    def run(self, next_base: Offset | None) -> Iterator[Finding]:
+        """`next_base` is where the next segment starts, or None for the last one."""
+        is_last = next_base is None
+        moving = is_last and self._now.in_use
+        yield from self._course.continuity.start_segment(self._path, self._base)
+        # The indexes are read first: an entry is written after the batch that it points to.
+        index_data = yield from self._read(names.INDEX, missing=not moving)
+        time_data = yield from self._read(names.TIME_INDEX, missing=not moving)
+        txn_data = yield from self._read(names.TXN_INDEX, missing=False)
+        index = offset_index_check(self._path_of(names.INDEX), index_data, self._base)
+        time = time_index_check(self._path_of(names.TIME_INDEX), time_data, self._base)
+        try:
+            file = self._run.files.open_to_read(self._path)
+        except OSError as problem:
+            yield self._not_read(problem)
+            self._lose_track()
+        else:
+            try:
+                yield from self._read_batches(file, index, time, is_last)
+            except OSError as problem:
+                yield self._not_read(problem)
+                self._lose_track()
+            finally:
+                file.close()
+        yield from self._end_indexes(index, time, moving=moving)
+        finished = self._now.clean or (next_base is not None and next_base <= (self._now.recovery_point or 0))
+        yield from self._end_txn_index(txn_data, finished=finished)
+        self._run.tally.files += len(self._suffixes)
+        self._run.tally.segments += 1
+
+    def _path_of(self, suffix: str) -> str:
+        return f"{self._course.directory}/{names.file_name(self._base, suffix)}"
+
+    def _read(self, suffix: str, *, missing: bool) -> Generator[Finding, None, bytes]:
+        """The whole file, and a finding where it is `missing` but should be there."""
+        path = self._path_of(suffix)
+        if suffix not in self._suffixes:
+            if missing:
+                yield warning(path, "is missing; a broker makes it again at its next start")
+            return b""
+        try:
+            return self._run.files.read_whole(path)
+        except OSError as problem:
+            yield from_os(path, problem, self._now.in_use)
+            return b""
+
+    # --- the log
+
+    def _read_batches(  # noqa: C901 - one loop, taken once for each batch: calls would cost more than they explain
+        self, file: File, index: OffsetIndexCheck, time: TimeIndexCheck, is_last: bool
+    ) -> Iterator[Finding]:
+        """The one loop over all batches: what is as it nearly always is costs a comparison or two."""
+        path, tally, deep = self._path, self._run.tally, self._run.deep
+        continuity, producers = self._course.continuity, self._course.producers
+        size = file.size()
+        for each in walk(file, size, self._base, self._run.advance):
+            if isinstance(each, Damage):
+                yield self._describe(each, is_tail=is_last and each.end == size)
+                self._lose_track()
+                index.pass_over(each.end)
+                continue
+            position, head, batch = each
+            self._position = position
+            if not continuity.continues(head):
+                yield from continuity.look_closer(path, position, head)
+                if continuity.shows_compaction:
+                    producers.lose_track()
+            if index.next_position <= position:
+                yield from index.look(position, head)
+            last = head.base_offset + head.last_offset_delta
+            if head.max_timestamp > time.max_timestamp:
+                time.max_timestamp = head.max_timestamp
+            if time.next_offset <= last:
+                yield from time.look(head, whole=self._whole)
+            if producers.next_snapshot <= last:
+                yield from producers.reach(head.base_offset, head.last_offset)
+            if head.producer_id >= 0:
+                if head.is_control:
+                    yield from producers.take_control(path, position, head, batch)
+                else:
+                    producers.take(head)
+            if deep:
+                yield from self._look_inside(position, head, batch)
+            continuity.take(head)
+            tally.batches += 1
+            tally.records += head.count
+
+    def _look_inside(self, position: int, head: BatchHead, batch: memoryview) -> Iterator[Finding]:
+        try:
+            check_records(batch, head)
+        except CorruptBatch as corrupt:
+            yield error(self._path, str(corrupt), position)
+
+    def _describe(self, damage: Damage, *, is_tail: bool) -> Finding:
+        text = damage.text
+        if damage.kind is Kind.BAD:
+            if damage.end - damage.position > HEAD_SIZE:
+                text = f"{text}; {damage.end - damage.position} bytes cannot be read"
+            return error(self._path, text, damage.position)
+        if not is_tail or self._now.clean:
+            return error(self._path, text, damage.position)
+        if self._now.in_use:
+            return note(self._path, f"{text}; it may be being written", damage.position)
+        return warning(self._path, f"{text}; a broker cuts the log here at its next start", damage.position)
+
+    def _lose_track(self) -> None:
+        self._whole = self._course.whole = False
+        self._course.continuity.broken = True
+        self._course.producers.lose_track()
+
+    def _not_read(self, problem: OSError) -> Finding:
+        return from_os(self._path, problem, self._now.in_use, self._position or None)
+
+    # --- the indexes
+
+    def _end_indexes(self, index: OffsetIndexCheck, time: TimeIndexCheck, *, moving: bool) -> Iterator[Finding]:
+        for entries in (index.entries, time.entries):
+            yield from entries.check_size()
+            if entries.zeros_at is None:
+                continue
+            self._course.zero_filled.append(entries.path)
+            if self._now.clean:
+                yield error(entries.path, "only zeros from here on, after a proper stop", entries.zeros_at)
+        if self._whole and not moving:
+            yield from index.end(self._course.continuity.next_offset)
+            yield from time.end()
+
+    def _end_txn_index(self, data: bytes, *, finished: bool) -> Iterator[Finding]:
+        path = self._path_of(names.TXN_INDEX)
+        try:
+            entries = transaction_index.parse(data, path, self._base)
+        except CorruptFile as corrupt:
+            yield from_corrupt(path, corrupt)
+            self._course.producers.forget_segment()
+            return
+        whole = self._whole and self._now.cleaned_to is None
+        yield from self._course.producers.end_segment(path, entries, whole=whole, sure=finished)
