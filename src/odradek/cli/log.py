@@ -1,0 +1,24 @@
+"""`odradek log`: check and print the files of a data directory, without a broker and without changing anything."""
+
+import argparse
+
+from odradek.cli import log_dump, log_verify
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    log_verify.add_arguments(
+        verbs.add_parser(
+            "verify",
+            help="check whole data directories",
+            description="Check data directories of Apache Kafka or odradek: every batch and its CRC, all indexes, "
+            "producer snapshots, checkpoints. Nothing is written, and a broker may be running.",
+        )
+    )
+    log_dump.add_arguments(
+        verbs.add_parser(
+            "dump",
+            help="print segments, indexes, snapshots and checkpoints",
+            description="Print what is in files of a data directory, in the form of Kafka's DumpLogSegments.",
+        )
+    )
