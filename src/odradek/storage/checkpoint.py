@@ -8,6 +8,7 @@
 Numbers in them have only ASCII digits. An empty file counts as one with no lines: Kafka makes some that way.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 
 from odradek.model.errors import CorruptFile, NewerVersion
@@ -16,6 +17,8 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.storage.files import Files, replace_file
 
 VERSION = 0
+
+_NUMBER = re.compile(r"-?[0-9]{1,19}")
 
 
 def pack_lines(lines: Iterable[str]) -> bytes:
@@ -44,9 +47,9 @@ def parse_lines(data: bytes, path: str) -> list[list[str]]:
 
 
 def parse_number(text: str, path: str, line: int) -> int:
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdecimal()):
-        raise CorruptFile(f"{path}, line {line}: {text!r} is no number")
+    """An int64; everything else raises CorruptFile."""
+    if not _NUMBER.fullmatch(text) or not -(1 << 63) <= int(text) < 1 << 63:
+        raise CorruptFile(f"{path}, line {line}: {text[:40]!r} is no number")
     return int(text)
 
 

@@ -15,5 +15,5 @@ def parse(data: bytes) -> int:
     try:
         fields = json.loads(data)
         return int(fields["brokerEpoch"]) if fields["version"] == 0 else -1
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return -1

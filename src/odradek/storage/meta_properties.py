@@ -1,5 +1,6 @@
 """`meta.properties`, one in each log directory: whose directory it is."""
 
+import re
 from typing import NamedTuple
 
 from odradek.model.errors import CorruptFile, NewerVersion
@@ -7,6 +8,8 @@ from odradek.storage import names
 from odradek.storage.files import Files, replace_file
 
 VERSION = "1"
+
+_NODE_ID = re.compile(r"[0-9]{1,10}")
 
 
 class MetaProperties(NamedTuple):
@@ -21,14 +24,16 @@ class MetaProperties(NamedTuple):
 def parse(data: bytes, path: str) -> MetaProperties:
     fields = parse_properties(data, path)
     version = fields.pop("version", None)
+    if version is None:
+        raise CorruptFile(f"{path}: no version")
     if version != VERSION:
         raise NewerVersion(f"{path}: version {version} of meta.properties is not known")
     for name in ("cluster.id", "node.id"):
         if name not in fields:
             raise CorruptFile(f"{path}: no {name}")
     node_id = fields.pop("node.id")
-    if not (node_id.isascii() and node_id.isdecimal()):
-        raise CorruptFile(f"{path}: node.id {node_id!r} is no number")
+    if not _NODE_ID.fullmatch(node_id):
+        raise CorruptFile(f"{path}: node.id {node_id[:40]!r} is no number")
     return MetaProperties(
         fields.pop("cluster.id"), int(node_id), fields.pop("directory.id", None), tuple(fields.items())
     )

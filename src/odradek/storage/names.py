@@ -31,7 +31,8 @@ LOCK = ".lock"
 METADATA_TOPIC = "__cluster_metadata"
 
 _NAME_MAX = 255
-_OFFSET = re.compile(r"(\d{20})(\.[a-z]+)((?:\.[a-z]+)?)")
+_OFFSET = re.compile(r"([0-9]{20})(\.[a-z]+)((?:\.[a-z]+)?)")
+_OFFSET_MAX = (1 << 63) - 1
 _MARKED = re.compile(r"(?P<name>\S+)\.(?P<id>[^\s.]+)(?P<mark>-delete|-future|-stray)")
 
 
@@ -56,7 +57,9 @@ def file_name(base: Offset, suffix: str) -> str:
 def parse_file_name(name: str) -> tuple[Offset, str, str] | None:
     """`00…42.log.deleted` gives (42, ".log", ".deleted"); None where a name has another form."""
     match = _OFFSET.fullmatch(name)
-    return (Offset(int(match[1])), match[2], match[3]) if match else None
+    if match is None or int(match[1]) > _OFFSET_MAX:
+        return None
+    return Offset(int(match[1])), match[2], match[3]
 
 
 def parse_dir_name(name: str) -> PartitionDir:
@@ -69,7 +72,7 @@ def parse_dir_name(name: str) -> PartitionDir:
             raise CorruptFile(f"directory {name!r} has a mark but no id before it")
         plain, mark = match["name"], Mark(match["mark"])
     topic, dash, partition = plain.rpartition("-")
-    if not (topic and dash and partition.isdecimal()):
+    if not (topic and dash and partition.isascii() and partition.isdecimal()):
         raise CorruptFile(f"directory {name!r} is not named <topic>-<partition>")
     return PartitionDir(TopicPartition(topic, int(partition)), mark)
 
