@@ -104,6 +104,8 @@ class Dump:
             self._dispatch(path)
         except CorruptFile as error:
             self._printer.complain(path, str(error).removeprefix(path).removeprefix(": ").lstrip(", "))
+        except BrokenPipeError:
+            raise  # not the file: the one who reads our output has seen enough
         except OSError as error:
             self._printer.complain(path, error.strerror or str(error))
 
