@@ -89,11 +89,13 @@ class OpenFiles:
 
     def _make_room(self) -> None:
         for _ in range(2 * len(self._open)):  # twice around: the first round may only take second chances
+            if len(self._open) < self._capacity:
+                return
             handle = self._open.popleft()
             if not handle.take_second_chance() and handle.file is not None:
                 handle.file.close()
                 handle.file = None
-                return
+                continue
             self._open.append(handle)
         # All are pinned: go over the capacity for a moment rather than fail.
 

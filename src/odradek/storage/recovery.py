@@ -100,6 +100,8 @@ class _Recovery:
             segments, self._epochs, end = [], LeaderEpochs(), self._now.log_start
         if not segments:
             segments = [self._create_segment(end)]
+            if end:
+                self._files.sync_dir(self._now.directory)  # from here on no checkpoint tells the start, only this name
         log_start = max(self._now.log_start, segments[0].base_offset)
         self._store_epochs(log_start, end)
         producers = self._load_producers(segments, log_start, end)
