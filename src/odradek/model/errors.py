@@ -16,6 +16,18 @@ class BrokerError(OdradekError):
     code: ClassVar[ErrorCode] = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
+class BadRequest(BrokerError):
+    """Bytes that are no message of the protocol: the one error that garbage raises."""
+
+    code = ErrorCode.INVALID_REQUEST
+
+
+class UnsupportedVersion(BrokerError):
+    """A message has no such version, or this version of it no place for a value."""
+
+    code = ErrorCode.UNSUPPORTED_VERSION
+
+
 class CorruptBatch(BrokerError):
     """Bytes that are no record batch: the one error that garbage raises."""
 

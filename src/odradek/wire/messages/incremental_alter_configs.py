@@ -1,0 +1,34 @@
+"""IncrementalAlterConfigs: changes some settings of resources."""
+
+from __future__ import annotations
+
+from odradek.wire.schema import Message, Struct, int8, int16, int32
+
+
+class IncrementalAlterConfigsRequest(Message, key=44, versions=(0, 1), flexible=1):
+    resources: tuple[AlterConfigsResource, ...]
+    validate_only: bool
+
+
+class AlterConfigsResource(Struct):
+    resource_type: int8
+    resource_name: str
+    configs: tuple[AlterableConfig, ...]
+
+
+class AlterableConfig(Struct):
+    name: str
+    config_operation: int8
+    value: str | None
+
+
+class IncrementalAlterConfigsResponse(Message, key=44, versions=(0, 1), flexible=1):
+    throttle_time_ms: int32 = 0
+    responses: tuple[AlterConfigsResourceResponse, ...] = ()
+
+
+class AlterConfigsResourceResponse(Struct):
+    error_code: int16 = 0
+    error_message: str | None = None
+    resource_type: int8
+    resource_name: str
