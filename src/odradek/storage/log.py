@@ -469,7 +469,8 @@ class Log:
         """The files that hold what lies past the recovery point, pinned; hand them back with `end_sync`."""
         handles: list[Handle] = []
         try:
-            for segment in self._segments.since(self.recovery_point):
+            # A segment that ends at the recovery point may have been closed since, and its index been written again.
+            for segment in self._segments.since(Offset(self.recovery_point - 1)):
                 handles += segment.handles_to_sync(closed=closing or segment is not self._segments.active)
         except OSError as error:
             for handle in handles:

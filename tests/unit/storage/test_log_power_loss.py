@@ -220,3 +220,17 @@ def test_the_first_leader_epoch_of_a_log_is_kept_with_its_first_records(disk: Fa
     log.sync()
     for log in logs_after_power_loss(disk):
         assert log.epochs.latest == LeaderEpoch(7)
+
+
+def test_the_index_of_a_segment_closed_after_a_restart_is_synced_with_the_next_records(disk: FaultyDisk) -> None:
+    dirs = open_dirs(disk)
+    append(log_of(dirs), "a")
+    dirs.close()
+    log = log_of(open_dirs(disk))
+    log.roll()
+    append(log, "b")
+    log.sync()
+    name = "00000000000000000000.timeindex"
+    before = disk.tree("/data/orders-0")[name]
+    disk.power_loss()
+    assert disk.tree("/data/orders-0")[name] == before != b""
