@@ -40,6 +40,8 @@ def parse_lines(data: bytes, path: str) -> list[list[str]]:
         raise NewerVersion(f"{path}, line 1: version {version} of a checkpoint is not known")
     if not rest:
         raise CorruptFile(f"{path}: no count in line 2")
+    if not data.endswith(b"\n"):
+        raise CorruptFile(f"{path}, line {len(rest) + 1}: the end of the line is missing")
     count = parse_number(rest[0], path, 2)
     if count != len(rest) - 1:
         raise CorruptFile(f"{path}: {len(rest) - 1} lines where line 2 announces {count}")

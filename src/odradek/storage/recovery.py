@@ -226,8 +226,9 @@ class _Recovery:
     def _scan(self, segments: list[Segment], rest: list[tuple[Offset, Sizes, bool]]) -> bool:
         """Read a segment from its start and bring its files in line with it; True if the log ends in it."""
         segment = segments[-1]
-        # Snapshots past here may be of a log that was cut since: power loss can undo their removal.
+        # Snapshots and epochs past here may be of a log that was cut since: power loss can bring back either.
         self._snapshots.keep_within(NO_OFFSET, segment.base_offset)
+        self._epochs = self._epochs.truncate_to(segment.base_offset)
         state = (self._producers_at(segment.base_offset, segments), self._epochs)
         file = segment.log.get()
         found = rebuild(file, segment.size, segment.base_offset, self._now.index_interval_bytes, state)

@@ -40,6 +40,7 @@ def test_no_file_and_an_empty_file_are_no_offsets() -> None:
         (b"0\n2\norders 0 5\n", "1 lines where line 2 announces 2"),
         (b"0\n1\norders 0 5\norders 1 6\n", "2 lines where line 2 announces 1"),
         (b"0\n1\norders 0\n", "line 3: 2 fields where 3 belong"),
+        (b"0\n1\norders 0 5", "line 3: the end of the line is missing"),
         (b"0\n1\norders 0 5 6\n", "line 3: 4 fields where 3 belong"),
         (b"0\n2\norders 0 5\norders x 5\n", "line 4: 'x' is no number"),
         (b"0\n1\norders 0 \xd9\xa3\n", "line 3: '٣' is no number"),

@@ -234,3 +234,16 @@ def test_the_index_of_a_segment_closed_after_a_restart_is_synced_with_the_next_r
     before = disk.tree("/data/orders-0")[name]
     disk.power_loss()
     assert disk.tree("/data/orders-0")[name] == before != b""
+
+
+def test_leader_epochs_of_before_a_cut_do_not_count_for_what_came_after_it(disk: FaultyDisk) -> None:
+    log = log_of(open_dirs(disk))
+    for epoch in range(5):
+        append(log, str(epoch), epoch=epoch)
+    log.sync()
+    log.truncate_to(Offset(1))
+    append(log, "new", epoch=4)
+    for log in logs_after_power_loss(disk):
+        assert [log.epochs.epoch_of(record.offset) for _, record in log.records(Offset(0))] == [
+            head.leader_epoch for head, _ in log.records(Offset(0))
+        ]
