@@ -88,6 +88,7 @@ def _guarded(method: Callable[Concatenate["Log", P], T]) -> Callable[Concatenate
 
 class Log:
     __slots__ = (
+        "_abandoned",
         "_cuts",
         "_jitter",
         "_jitter_ms",
@@ -136,6 +137,7 @@ class Log:
         self._writable: Segment | None = None
         self._new_names = not recovered.was_clean
         self._cuts = 0
+        self._abandoned = False
         self._jitter = jitter
         self._jitter_ms = jitter(config.segment_jitter_ms)
         self._unreplicated_txns: deque[tuple[Offset, Offset]] | None = None
@@ -495,6 +497,8 @@ class Log:
     def end_sync(self, job: SyncJob, error: OSError | None = None) -> None:
         for handle in job.handles:
             handle.unpin()
+        if self._abandoned:
+            return  # its files may be gone by now
         if error is not None:
             # What the kernel could not write may be gone from the page cache: no second sync can be believed.
             raise self.home.fail(error) from error
@@ -505,11 +509,12 @@ class Log:
     def sync(self, *, closing: bool = False) -> None:
         """All of it at once, for a start or a stop."""
         job = self.begin_sync(closing=closing)
+        failure = None
         try:
             self.run_sync(job)
         except OSError as error:
-            self.end_sync(job, error)
-        self.end_sync(job)
+            failure = error
+        self.end_sync(job, failure)
 
     # --- the end
 
@@ -551,5 +556,6 @@ class Log:
 
     def abandon(self) -> None:
         """Let go of every file without writing: the directory failed, or is being deleted."""
+        self._abandoned = True
         for segment in self._segments:
             segment.abandon()

@@ -96,8 +96,9 @@ class LogDir:
             (names.HIGH_WATERMARKS, self.high_watermarks),
         ):
             try:
-                offsets.update(checkpoint.read_offsets(self._files, f"{self.path}/{name}"))
-                self._stored[name] = dict(offsets)
+                if self._files.exists(f"{self.path}/{name}"):
+                    offsets.update(checkpoint.read_offsets(self._files, f"{self.path}/{name}"))
+                    self._stored[name] = dict(offsets)
             except NewerVersion:
                 raise
             except CorruptFile as error:

@@ -234,6 +234,8 @@ class LogDirs:
 
     def create(self, partition: TopicPartition, topic_id: str, path: str | None = None) -> Log:
         """A new, empty log, in the directory with the fewest partitions unless one is named."""
+        if self.get(partition) is not None:
+            raise ValueError(f"{partition} is there already")
         log_dir = self._choose_dir(path)
         directory = f"{log_dir.path}/{partition}"
         log = self._create_in(log_dir, partition, directory, topic_id)
@@ -254,6 +256,10 @@ class LogDirs:
         future = target.future_logs[partition]
         future.sync()
         self._rename(future, f"{target.path}/{partition}")  # crash from here on: two of that name, see _load_log
+        try:
+            self._files.sync_dir(target.path)  # power loss must not take the new one's name when the old one is gone
+        except OSError as error:
+            raise target.home.fail(error) from error
         self.delete(partition)
         target.logs[partition] = target.future_logs.pop(partition)
         return future

@@ -93,7 +93,9 @@ class FaultyFile:
 
     def read(self, size: int, at: int) -> bytes:
         with self._disk.during(Op.READ, self.path):
-            return bytes(self._open_node().content[at : at + size])
+            data = bytes(self._open_node().content[at : at + size])
+            self._disk.bytes_read += len(data)
+            return data
 
     def write(self, data: "Buffer", at: int) -> None:
         with self._disk.lock_all:
@@ -169,7 +171,7 @@ class FaultyDisk:
         """Rises when a process dies: what it had open is of an earlier life."""
         self.counts: Counter[Op] = Counter()
         """How often each operation was asked for."""
-        self.bytes_written = 0
+        self.bytes_read = self.bytes_written = 0
         self.handles: Counter[str] = Counter()
         """Open files by path."""
         self.locks: set[str] = set()
