@@ -193,10 +193,11 @@ class _Recovery:
         for number, (base, sizes, fits) in enumerate(listed):
             rest = listed[number + 1 :]
             segments.append(self._segment(base, sizes))
-            if self._must_scan(rest[0][0] if rest else None):
+            end = rest[0][0] if rest else None
+            if self._must_scan(end):
                 if self._scan(segments, rest):
                     break
-            elif not self._indexes_right(segments[-1], fits):
+            elif self._lacks_index_sync(end) or not self._indexes_right(segments[-1], fits):
                 self._rebuild_indexes(segments)
         return segments
 
@@ -219,6 +220,10 @@ class _Recovery:
         if self._now.clean or self._now.repaired:
             return False
         return end is None or end > self._now.recovery_point
+
+    def _lacks_index_sync(self, end: Offset | None) -> bool:
+        """A segment that ends at the recovery point may have been open at the sync, which left its indexes out."""
+        return not self._now.clean and end == self._now.recovery_point
 
     def _segment(self, base: Offset, sizes: Sizes) -> Segment:
         return Segment(self._open_files, self._now.directory, base, sizes, self._now.now)

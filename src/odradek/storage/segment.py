@@ -207,10 +207,16 @@ class Segment:
         """
         self.log.pin()
         handles = [self.log]
-        if closed:
-            handles += [self.index.entries.pinned_handle(), self.time_index.entries.pinned_handle()]
-            if self.txn_index.count:
-                handles.append(self.txn_index.pinned_handle())
+        try:
+            if closed:
+                handles.append(self.index.entries.pinned_handle())
+                handles.append(self.time_index.entries.pinned_handle())
+                if self.txn_index.has_file:
+                    handles.append(self.txn_index.pinned_handle())
+        except OSError:
+            for handle in handles:
+                handle.unpin()
+            raise
         return handles
 
     def truncate_to(self, offset: Offset, now: TimestampMs) -> Offset:

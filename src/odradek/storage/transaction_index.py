@@ -50,13 +50,15 @@ def pack(entries: list[AbortedTxn]) -> bytes:
 class TransactionIndex:
     """Held in memory once it was used: there are few entries, one for each aborted transaction."""
 
-    __slots__ = ("_base", "_entries", "_handle", "count")
+    __slots__ = ("_base", "_entries", "_handle", "count", "has_file")
 
     def __init__(self, handle: Handle, base: Offset, stored: int) -> None:
         self._handle = handle
         self._base = base
         self._entries: list[AbortedTxn] | None = None if stored else []
         self.count = stored
+        self.has_file = stored > 0
+        """Also once it was cut to nothing, which must be synced like an entry."""
 
     def entries(self) -> list[AbortedTxn]:
         if self._entries is None:
@@ -69,6 +71,7 @@ class TransactionIndex:
         self._handle.create().write(ENTRY.pack(VERSION, *entry), self.count * ENTRY_SIZE)
         entries.append(entry)
         self.count += 1
+        self.has_file = True
 
     def truncate_to(self, offset: Offset) -> None:
         """Drop transactions that ended at or above `offset`."""
