@@ -76,6 +76,7 @@ def is_outside_the_crc(data: bytes, position: int) -> bool:
     return position - start < 8 or 12 <= position - start < 16
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(150))
 @given(seed=st.integers(0, 2**32))
 def test_any_byte_that_changes_is_noticed(partitions: dict[str, FaultyDisk], seed: int) -> None:

@@ -46,7 +46,8 @@ class LogDirCheck:
         self.path = path
         self.meta: MetaProperties | None = None
         self.extents: dict[TopicPartition, Extent] = {}
-        """Of the partitions that are in service here."""
+        """Of the partitions that are at home here."""
+        self._future: dict[TopicPartition, Extent] = {}
         self._run = run
         self._names = {entry.name for entry in entries if not entry.is_dir}
         self._dirs = [entry.name for entry in entries if entry.is_dir]
@@ -125,12 +126,16 @@ class LogDirCheck:
             return
         if parsed.mark is not Mark.NONE:
             yield note(path, _MARKS[parsed.mark])
-        now = self.circumstances(parsed.partition)
+        in_service = parsed.mark in (Mark.NONE, Mark.FUTURE)
+        # A deleted partition may have a successor of the same name: the checkpoints speak of that one.
+        now = self.circumstances(parsed.partition) if in_service else Circumstances(self._clean, self._in_use)
         extent = yield from PartitionCheck(self._run, path, parsed.partition.topic, now).run()
         if extent is not None:
             self._zero_filled += extent.zero_filled
-            if parsed.mark in (Mark.NONE, Mark.FUTURE):
+            if parsed.mark is Mark.NONE:
                 self.extents[parsed.partition] = extent
+            elif parsed.mark is Mark.FUTURE:
+                self._future[parsed.partition] = extent
 
     def _check_offsets(self) -> Iterator[Finding]:
         for name, offsets in self._offsets.items():
@@ -145,7 +150,7 @@ class LogDirCheck:
                     yield error(self._path(names.RECOVERY_POINTS), f"{partition} is missing after a proper stop")
 
     def _check_offset(self, name: str, partition: TopicPartition, offset: Offset) -> Iterator[tuple[Severity, str]]:
-        extent = self.extents.get(partition)
+        extent = self.extents.get(partition) or self._future.get(partition)
         if extent is None:
             if not self._in_use:
                 yield Severity.WARNING, "there is no such partition here"

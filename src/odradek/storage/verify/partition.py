@@ -41,7 +41,8 @@ class _Listing:
     """The files of a partition's directory by their kind."""
 
     def __init__(self) -> None:
-        self.segments: defaultdict[Offset, set[str]] = defaultdict(set)
+        self.segments: defaultdict[Offset, dict[str, int]] = defaultdict(dict)
+        """By base offset, the sizes of the files by suffix."""
         self.snapshots: list[Offset] = []
         self.quorum_snapshots: list[str] = []
         self.others: set[str] = set()
@@ -55,7 +56,7 @@ class _Listing:
         elif entry.is_dir:
             yield note(path, "an unknown directory")
         elif parsed and parsed[1] in names.SEGMENT_SUFFIXES:
-            self.segments[parsed[0]].add(parsed[1])
+            self.segments[parsed[0]][parsed[1]] = entry.size
         elif parsed and parsed[1] == names.SNAPSHOT:
             self.snapshots.append(parsed[0])
         elif quorum.parse_name(entry.name):
@@ -150,7 +151,7 @@ class PartitionCheck:
 
     def _begin(self, epochs: LeaderEpochs | None) -> Generator[Finding, None, Course]:
         snapshots = yield from self._read_snapshots()
-        base = min((base for base, suffixes in self._listing.segments.items() if names.LOG in suffixes), default=None)
+        base = min((base for base, sizes in self._listing.segments.items() if names.LOG in sizes), default=None)
         start = self._now.log_start if base is None else base
         replay = self._replay_from(start, snapshots.get(start))
         later = {offset: producers for offset, producers in snapshots.items() if offset > start}
@@ -171,11 +172,11 @@ class PartitionCheck:
 
     def _check_segments(self, course: Course) -> Iterator[Finding]:
         bases = []
-        for base, suffixes in sorted(self._listing.segments.items()):
-            if names.LOG in suffixes:
+        for base, sizes in sorted(self._listing.segments.items()):
+            if names.LOG in sizes:
                 bases.append(base)
                 continue
-            for suffix in sorted(suffixes):
+            for suffix in sorted(sizes):
                 yield warning(self._path(names.file_name(base, suffix)), "has no segment beside it")
         if not bases:
             yield warning(self._directory, "has no segment; a broker makes one at its next start")

@@ -1,13 +1,13 @@
 """One segment: every batch of its log, and its three indexes against them."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import Offset
 from odradek.records.batch import HEAD_SIZE, BatchHead
 from odradek.records.record import check_records
-from odradek.storage import names, transaction_index
+from odradek.storage import names, offset_index, time_index, transaction_index
 from odradek.storage.files import File
 from odradek.storage.verify.continuity import Continuity
 from odradek.storage.verify.findings import Finding, Run, error, from_corrupt, from_os, note, warning
@@ -49,13 +49,13 @@ class Course:
 
 
 class SegmentCheck:
-    def __init__(self, run: Run, course: Course, base: Offset, suffixes: set[str]) -> None:
-        """`suffixes` are those of the files that exist."""
+    def __init__(self, run: Run, course: Course, base: Offset, sizes: Mapping[str, int]) -> None:
+        """`sizes` has the suffix of each file that there is."""
         self._run = run
         self._course = course
         self._now = course.now
         self._base = base
-        self._suffixes = suffixes
+        self._sizes = sizes
         self._path = self._path_of(names.LOG)
         self._whole = True
         self._position = 0
@@ -66,9 +66,9 @@ class SegmentCheck:
         moving = is_last and self._now.in_use
         yield from self._course.continuity.start_segment(self._path, self._base)
         # The indexes are read first: an entry is written after the batch that it points to.
-        index_data = yield from self._read(names.INDEX, missing=not moving)
-        time_data = yield from self._read(names.TIME_INDEX, missing=not moving)
-        txn_data = yield from self._read(names.TXN_INDEX, missing=False)
+        index_data = yield from self._read_index(names.INDEX, offset_index.ENTRY_SIZE, moving=moving)
+        time_data = yield from self._read_index(names.TIME_INDEX, time_index.ENTRY_SIZE, moving=moving)
+        txn_data = (yield from self._read(names.TXN_INDEX)) if names.TXN_INDEX in self._sizes else b""
         index = offset_index_check(self._path_of(names.INDEX), index_data, self._base)
         time = time_index_check(self._path_of(names.TIME_INDEX), time_data, self._base)
         try:
@@ -87,24 +87,33 @@ class SegmentCheck:
         yield from self._end_indexes(index, time, moving=moving)
         finished = self._now.clean or (next_base is not None and next_base <= (self._now.recovery_point or 0))
         yield from self._end_txn_index(txn_data, finished=finished)
-        self._run.tally.files += len(self._suffixes)
+        self._run.tally.files += len(self._sizes)
         self._run.tally.segments += 1
 
     def _path_of(self, suffix: str) -> str:
         return f"{self._course.directory}/{names.file_name(self._base, suffix)}"
 
-    def _read(self, suffix: str, *, missing: bool) -> Generator[Finding, None, bytes]:
-        """The whole file, and a finding where it is `missing` but should be there."""
-        path = self._path_of(suffix)
-        if suffix not in self._suffixes:
-            if missing:
-                yield warning(path, "is missing; a broker makes it again at its next start")
+    def _read_index(self, suffix: str, entry_size: int, *, moving: bool) -> Generator[Finding, None, bytes]:
+        """As much as can hold entries: the room that a broker takes ahead is large, and there are many indexes."""
+        if suffix not in self._sizes:
+            if not moving:
+                yield warning(self._path_of(suffix), "is missing; a broker makes it again at its next start")
             return b""
+        entries_max = self._sizes[names.LOG] // HEAD_SIZE + 1
+        size_max = self._sizes[suffix] if self._now.clean else entries_max * entry_size
+        return (yield from self._read(suffix, size_max)) or b""
+
+    def _read(self, suffix: str, size_max: int | None = None) -> Generator[Finding, None, bytes | None]:
+        path, size = self._path_of(suffix), self._sizes[suffix]
         try:
-            return self._run.files.read_whole(path)
+            file = self._run.files.open_to_read(path)
+            try:
+                return file.read(size if size_max is None else min(size, size_max), 0)
+            finally:
+                file.close()
         except OSError as problem:
             yield from_os(path, problem, self._now.in_use)
-            return b""
+            return None
 
     # --- the log
 
@@ -187,12 +196,14 @@ class SegmentCheck:
             yield from index.end(self._course.continuity.next_offset)
             yield from time.end()
 
-    def _end_txn_index(self, data: bytes, *, finished: bool) -> Iterator[Finding]:
+    def _end_txn_index(self, data: bytes | None, *, finished: bool) -> Iterator[Finding]:
         path = self._path_of(names.TXN_INDEX)
+        entries = None
         try:
-            entries = transaction_index.parse(data, path, self._base)
+            entries = None if data is None else transaction_index.parse(data, path, self._base)
         except CorruptFile as corrupt:
             yield from_corrupt(path, corrupt)
+        if entries is None:
             self._course.producers.forget_segment()
             return
         whole = self._whole and self._now.cleaned_to is None

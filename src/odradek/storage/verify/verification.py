@@ -8,7 +8,7 @@ from odradek.model.errors import CorruptFile, OdradekError
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage import names
 from odradek.storage.files import Entry, Files
-from odradek.storage.verify.findings import Finding, Run, Tally, bounded, error, note, warning
+from odradek.storage.verify.findings import Finding, Run, Tally, bounded, error, from_os, note, warning
 from odradek.storage.verify.log_dir import CHECKPOINTS, IsHeld, LogDirCheck
 from odradek.storage.verify.partition import PartitionCheck
 from odradek.storage.verify.segment import Circumstances
@@ -47,6 +47,8 @@ class Verification:
         self._is_held = is_held
         self._log_dirs: list[LogDirCheck] = []
         self._partitions: list[str] = []
+        self._added: set[str] = set()
+        self._not_listed: list[Finding] = []
 
     def add(self, path: str) -> None:
         """A log directory, a directory that has some in it, or a partition's. Raises NotADataDirectory or OSError."""
@@ -60,26 +62,39 @@ class Verification:
         if _is_log_dir(entries):
             self._add_log_dir(path, entries)
         elif _is_partition(entries):
-            self._partitions.append(path)
-            self._count(entries)
+            if self._is_new(path):
+                self._partitions.append(path)
+                self._count(entries)
         else:
             self._add_inner(path, entries)
 
     def _add_inner(self, path: str, entries: list[Entry]) -> None:
-        inner = {f"{path}/{entry.name}": entry for entry in entries if entry.is_dir}
-        listed = {each: self._run.list(each) for each in inner}
-        log_dirs = [each for each, found in listed.items() if _is_log_dir(found)]
-        for each in log_dirs:
-            self._add_log_dir(each, listed[each])
-        if log_dirs:
-            return
-        if not any(_is_partition(found) for found in listed.values()):
+        listed: dict[str, list[Entry]] = {}
+        not_listed = []
+        for inner in (f"{path}/{entry.name}" for entry in entries if entry.is_dir):
+            try:
+                listed[inner] = self._run.list(inner)
+            except OSError as problem:
+                not_listed.append(from_os(inner, problem, in_use=False))
+        log_dirs = [inner for inner, found in listed.items() if _is_log_dir(found)]
+        if log_dirs or not_listed:
+            for inner in log_dirs:
+                self._add_log_dir(inner, listed[inner])
+            self._not_listed += not_listed
+        elif any(_is_partition(found) for found in listed.values()):
+            self._add_log_dir(path, entries)  # one without its own files, as a copy may be
+        else:
             raise NotADataDirectory(f"{path} holds no log directory and is no partition's")
-        self._add_log_dir(path, entries)  # one without its own files, as a copy may be
 
     def _add_log_dir(self, path: str, entries: list[Entry]) -> None:
-        self._log_dirs.append(LogDirCheck(self._run, path, entries, self._is_held))
-        self._count(entries)
+        if self._is_new(path):
+            self._log_dirs.append(LogDirCheck(self._run, path, entries, self._is_held))
+            self._count(entries)
+
+    def _is_new(self, path: str) -> bool:
+        known = len(self._added)
+        self._added.add(os.path.abspath(path))
+        return len(self._added) > known
 
     def _count(self, entries: list[Entry]) -> None:
         """For the progress alone."""
@@ -92,6 +107,7 @@ class Verification:
                     self._count(self._run.list(path))
                 except OSError:
                     continue  # told when its turn comes
+        yield from self._not_listed
         for log_dir in self._log_dirs:
             yield from log_dir.run()
             self.tally.log_dirs += 1
