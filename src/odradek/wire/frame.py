@@ -23,8 +23,8 @@ class Frames:
     Bytes are received into the memory that `space` gives, and stay there: a frame is a view on it. `take` says how many
     came and gives the frames that are whole. These are valid until `space` is called again.
 
-    The buffer grows for a frame that is larger, but not to the size that is only claimed: each time to twice what has
-    already arrived, or to 1 MiB. It stays that large until `trim`.
+    The buffer grows for a frame that is larger, but not to a size that is only claimed: to 1 MiB, and from there each
+    time to twice what has arrived. It stays that large until `trim`.
     """
 
     __slots__ = ("_buffer", "_end", "_size_max", "_start", "_view")
@@ -84,13 +84,14 @@ class Frames:
         pending = self._view[self._start : self._end]
         wanted = self._wanted() if len(pending) >= _SIZE.size else _SIZE.size
         length = len(self._buffer)
-        if self._start + wanted <= length:
+        if self._end < length and length - self._start >= min(wanted, _STEP_BYTES):
             return
-        if wanted > length:
-            self._allocate(min(wanted, max(2 * length, _STEP_BYTES)))
+        needed = min(wanted, max(2 * len(pending), _STEP_BYTES))
+        if needed > length:
+            self._allocate(needed)
             self._view[: len(pending)] = pending
         else:
-            self._view[: len(pending)] = bytes(pending)
+            self._view[: len(pending)] = bytes(pending)  # a copy, since the two may overlap
         self._start, self._end = 0, len(pending)
 
     def _allocate(self, length: int) -> None:

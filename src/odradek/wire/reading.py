@@ -16,7 +16,7 @@ from struct import error as StructError
 from odradek.model.errors import BadRequest, CorruptBatch
 from odradek.records.varint import Bytes, read_unsigned
 from odradek.wire.schema import M, Slot, Struct
-from odradek.wire.source import BYTES, FORMATS, RECORDS, Source, Unpack, has_records, size_of, unpack
+from odradek.wire.source import BYTES, FORMATS, RECORDS, Source, Unpack, fixed_size, has_records, unpack
 
 
 def compile_reader(kind: type[M], version: int) -> Callable[[Bytes], M]:
@@ -195,7 +195,7 @@ class _Reader:
         elif slot.kind in FORMATS:
             form = FORMATS[slot.kind]
             source.line(f"{target} = {source.name('unpack', _numbers(form))}[{count}](data, at)")
-            source.line(f"at += {size_of(form)} * {count}")
+            source.line(f"at += {fixed_size(form)} * {count}")
         else:
             items, item = source.fresh("items"), source.fresh("item")
             source.line(f"{items} = []")
@@ -211,9 +211,9 @@ class _Reader:
     def _least(self, slot: Slot) -> int:
         """The fewest bytes that an item takes."""
         if slot.struct is not None:
-            return max(self._least_struct(slot.struct), 1)
+            return max(self._least_struct(slot.struct), 1)  # no struct is empty, but the bound must not hang on that
         if slot.kind in FORMATS:
-            return size_of(FORMATS[slot.kind])
+            return fixed_size(FORMATS[slot.kind])
         return 1 if slot.is_compact else 2 if slot.kind == "str" else 4
 
     def _least_struct(self, kind: type[Struct]) -> int:
@@ -242,7 +242,7 @@ class _Reader:
         else:
             targets = ", ".join(target for _, target in run) + ("," if len(run) == 1 else "")
             source.line(f"{targets} = {source.name('unpack', unpack(form))}(data, at)")
-            source.line(f"at += {size_of(form)}")
+            source.line(f"at += {fixed_size(form)}")
         run.clear()
 
 

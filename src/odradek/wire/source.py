@@ -41,7 +41,7 @@ def unpack(form: str) -> Unpack:
     return Packing(">" + form).unpack_from
 
 
-def size_of(form: str) -> int:
+def fixed_size(form: str) -> int:
     return calcsize(">" + form)
 
 

@@ -145,15 +145,19 @@ class _Writer:
 
     def _part(self, slot: Slot, part: str) -> None:
         source = self._source
+        form = "h" if slot.kind == "str" else "i"
+        if slot.kind in RECORDS:
+            size = source.fresh("size")
+            source.line(f"{size} = size_of({part})")
+            self._length(slot, size, form)
+            self._flush()
+            source.line(f"{self._out} = write_records({self._out}, parts, {part}, {size})")
+            return
         if slot.kind == "str":
             source.line(f"{part} = {part}.encode()")
-        length = f"size_of({part})" if slot.kind in RECORDS else f"len({part})"
-        self._length(slot, length, "h" if slot.kind == "str" else "i")
+        self._length(slot, f"len({part})", form)
         self._flush()
-        if slot.kind in RECORDS:
-            source.line(f"{self._out} = write_records({self._out}, parts, {part})")
-        else:
-            source.line(f"{self._out} += {part}")
+        source.line(f"{self._out} += {part}")
 
     def _length(self, slot: Slot, value: str, form: str) -> None:
         """A length or count."""
@@ -248,13 +252,13 @@ _numbers = cache(_Numbers)
 _COPIED_MAX = 1024
 
 
-def size_of(records: Bytes | InFile) -> int:
-    return len(records) if isinstance(records, (bytes, bytearray, memoryview)) else records.size
+def size_of(part: Bytes | InFile) -> int:
+    return len(part) if isinstance(part, (bytes, bytearray, memoryview)) else part.size
 
 
-def _write_records(out: bytearray, parts: Parts, records: Bytes | InFile) -> bytearray:
+def _write_records(out: bytearray, parts: Parts, records: Bytes | InFile, size: int) -> bytearray:
     """Small ones are cheaper to copy than to send as a part of their own."""
-    if isinstance(records, (bytes, bytearray, memoryview)) and len(records) <= _COPIED_MAX:
+    if size <= _COPIED_MAX and isinstance(records, (bytes, bytearray, memoryview)):
         out += records
         return out
     parts += (out, records)

@@ -48,6 +48,7 @@ class ConsumerGroupMemberMetadataValue(Message, key=5, versions=(0, 0), flexible
     subscribed_topic_regex: str | None
     rebalance_timeout_ms: int32 = -1
     server_assignor: str | None
+    # Not null by default, as in Kafka, where whatever is not null makes the member one of the classic protocol.
     classic_member_metadata: ClassicMemberMetadata | None = field(default=BLANK, tag=0)
 
 
