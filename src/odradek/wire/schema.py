@@ -124,9 +124,6 @@ class StructType(type):
             namespace["spec"] = Spec(**options)
         return super().__new__(mcs, name, bases, namespace)
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **_options: Any) -> None:
-        super().__init__(name, bases, namespace)
-
 
 class Struct(metaclass=StructType):
     """A value with named fields: a whole message, or a part of one."""
