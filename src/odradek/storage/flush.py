@@ -28,7 +28,10 @@ class Flusher:
         self._syncing: dict[Log, _Syncing] = {}
 
     def request(self, log: Log) -> "asyncio.Future[None]":
-        """Done when everything that is in the log now is synced; fails with StorageFailed."""
+        """Done when everything that is in the log now is synced; fails with StorageFailed.
+
+        All who ask share it: shield it before you await it, or your cancellation is that of all.
+        """
         loop = asyncio.get_running_loop()
         syncing = self._syncing.get(log)
         if syncing is None:
@@ -42,7 +45,7 @@ class Flusher:
     async def settle(self, log: Log) -> None:
         """After an append: wait for a sync if flush.messages asks for one."""
         if log.unflushed_records >= log.config.flush_messages:
-            await self.request(log)
+            await asyncio.shield(self.request(log))
 
     async def drain(self) -> None:
         """Wait until no sync is under way."""

@@ -13,7 +13,14 @@ from enum import Enum
 from functools import wraps
 from typing import TYPE_CHECKING, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from odradek.model.errors import BatchTooLarge, InvalidRecord, MessageTooLarge, OffsetOutOfRange, OutOfPlace
+from odradek.model.errors import (
+    BatchTooLarge,
+    InvalidRecord,
+    MessageTooLarge,
+    OffsetOutOfRange,
+    OutOfPlace,
+    StorageFailed,
+)
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
@@ -81,7 +88,7 @@ def _guarded(method: Callable[Concatenate["Log", P], T]) -> Callable[Concatenate
         try:
             return method(self, *args, **kwargs)
         except OSError as error:
-            raise self.home.fail(error) from error
+            raise self._failed(error) from error
 
     return call
 
@@ -210,7 +217,7 @@ class Log:
             if head.producer_id >= 0:
                 self._note_producer(segment, batch, head, base)
         except OSError as error:
-            raise self.home.fail(error) from error
+            raise self._failed(error) from error
 
     def _note_producer(self, segment: Segment, batch: memoryview, head: BatchHead, base: Offset) -> None:
         if not head.is_control:
@@ -477,7 +484,7 @@ class Log:
         except OSError as error:
             for handle in handles:
                 handle.unpin()
-            raise self.home.fail(error) from error
+            raise self._failed(error) from error
         job = SyncJob(handles, self.end_offset, self._new_names, self._cuts)
         self._new_names = False
         return job
@@ -501,7 +508,7 @@ class Log:
             return  # its files may be gone by now
         if error is not None:
             # What the kernel could not write may be gone from the page cache: no second sync can be believed.
-            raise self.home.fail(error) from error
+            raise self._failed(error) from error
         self.last_flush_ms = self.home.clock.now_ms()
         if job.cuts == self._cuts:  # else some of what lies below job.through now was written later
             self.recovery_point = max(self.recovery_point, job.through)
@@ -555,7 +562,13 @@ class Log:
             segment.move_to(directory)
 
     def abandon(self) -> None:
-        """Let go of every file without writing: the directory failed, or is being deleted."""
+        """Let go of every file without writing: the directory failed, or is being deleted. The log is of no use then."""
         self._abandoned = True
         for segment in self._segments:
             segment.abandon()
+
+    def _failed(self, error: OSError) -> StorageFailed:
+        """An error of the disk, unless it comes from using a log that is gone: that is no reason to stop the others."""
+        if self._abandoned:
+            return StorageFailed(f"{self.partition} is not in {self.home.path} any more")
+        return self.home.fail(error)

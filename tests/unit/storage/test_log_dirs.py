@@ -314,6 +314,26 @@ def test_a_partition_is_deleted_while_it_is_synced(disk: FaultyDisk, clock: Manu
     assert disk.open_handles == 0
 
 
+def test_a_log_that_is_gone_is_of_no_use_and_does_no_harm(disk: FaultyDisk) -> None:
+    dirs = open_all(disk)
+    log = log_of(dirs)
+    append(log, "a")
+    log.roll()
+    log.advance_high_watermark(Offset(1))
+    dirs.delete(ORDERS)
+    for attempt in (
+        lambda: append(log, "b"),
+        lambda: log.read(Offset(0), 100),
+        lambda: log.truncate_to(Offset(0)),
+        lambda: log.sync(),
+        lambda: log.close(),
+    ):
+        with pytest.raises(StorageFailed, match="orders-0 is not in /a any more"):
+            attempt()
+    assert dirs.dirs[0].online
+    assert disk.open_handles == 0
+
+
 def test_segments_that_wait_for_removal_may_go_with_their_partition(disk: FaultyDisk, clock: ManualClock) -> None:
     dirs = open_all(disk)
     log = log_of(dirs)
