@@ -1,0 +1,271 @@
+"""One client's connection: frames in, replies out, in the order of the requests.
+
+A raw non-blocking socket on the loop's readiness events: bytes are received into buffers that are used again, and
+replies are sent without an intermediate copy. Memory is bounded: a connection with too many requests under way, or
+too much waiting to be sent, is not read from until that has changed.
+"""
+
+import asyncio
+import socket
+from collections import deque
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING, Protocol
+
+from odradek.net.buffers import Buffers
+from odradek.net.outgoing import Bytes, FileRange, Outgoing, release
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SIZE = Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    frame_bytes_max: int = 104_857_600
+    """socket.request.max.bytes"""
+    under_way_max: int = 100
+    """Requests without an answer."""
+    waiting_bytes_max: int = 1 << 20
+    """Bytes of answers that the client does not take."""
+
+
+class Reply:
+    """The place of an answer among the answers of its connection."""
+
+    __slots__ = ("_connection", "parts")
+
+    def __init__(self, connection: "Connection") -> None:
+        self._connection = connection
+        self.parts: Sequence[Bytes | FileRange] | None = None
+
+    def send(self, parts: "Sequence[Bytes | FileRange]") -> None:
+        """Answer; an empty answer sends nothing, but lets the ones behind it go."""
+        if self._connection.is_closed:
+            release(parts)
+            return
+        self.parts = parts
+        self._connection.answered()
+
+
+class Handler(Protocol):
+    def opened(self, connection: "Connection") -> None: ...
+
+    def request(self, connection: "Connection", frame: memoryview, reply: Reply) -> None:
+        """A whole frame, without its size. The view is good only until this returns."""
+        ...
+
+    def closed(self, connection: "Connection") -> None: ...
+
+
+class Owner(Protocol):
+    """What the connections of one listener share."""
+
+    handler: Handler
+    buffers: Buffers
+    limits: Limits
+
+    def forget(self, connection: "Connection") -> None:
+        """It is closed."""
+        ...
+
+
+class Connection:
+    __slots__ = (
+        "_backlog",
+        "_buffer",
+        "_buffers",
+        "_feeding",
+        "_filled",
+        "_frame_size",
+        "_handler",
+        "_limits",
+        "_loop",
+        "_outgoing",
+        "_owner",
+        "_replies",
+        "_sock",
+        "_writing",
+        "close_reason",
+        "is_closed",
+        "is_reading",
+        "last_active",
+        "local",
+        "peer",
+        "state",
+    )
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, owner: Owner) -> None:
+        """May raise OSError: the client may have left already."""
+        self._loop = loop
+        self._sock = sock
+        self._owner = owner
+        self._handler = owner.handler
+        self._buffers = owner.buffers
+        self._limits = owner.limits
+        self._buffer: bytearray | None = None
+        self._frame_size = 0
+        self._filled = 0
+        self._backlog = b""
+        """Bytes that were received and not looked at: the start of a frame's size, or what came while paused."""
+        self._feeding = False
+        self._replies: deque[Reply] = deque()
+        self._outgoing = Outgoing()
+        self._writing = False
+        self.peer: tuple[str, int] = sock.getpeername()[:2]
+        self.local: tuple[str, int] = sock.getsockname()[:2]
+        self.state: object = None
+        """For the handler: what it knows of this client."""
+        self.last_active = loop.time()
+        self.is_closed = False
+        self.is_reading = False
+        self.close_reason: str | None = None
+        owner.handler.opened(self)
+        self._resume()
+
+    # --- in
+
+    def _resume(self) -> None:
+        if not self.is_reading and not self.is_closed:
+            self._loop.add_reader(self._sock.fileno(), self._on_readable)
+            self.is_reading = True
+
+    def _pause(self) -> None:
+        if self.is_reading:
+            self._loop.remove_reader(self._sock.fileno())
+            self.is_reading = False
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._replies) >= self._limits.under_way_max or self._outgoing.size >= self._limits.waiting_bytes_max
+
+    def _on_readable(self) -> None:
+        try:
+            if self._buffer is None:
+                shared = self._buffers.shared
+                received = self._sock.recv_into(shared)
+                data = shared[:received]
+            else:
+                received = self._sock.recv_into(memoryview(self._buffer)[self._filled : self._frame_size])
+                data = memoryview(b"")
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.close(f"receive failed: {error}")
+            return
+        if received == 0:
+            self.close(
+                None if self._buffer is None and not self._backlog else "the client left in the middle of a frame"
+            )
+            return
+        self.last_active = self._loop.time()
+        if self._buffer is None:
+            self._feed(data if not self._backlog else memoryview(self._take_backlog() + bytes(data)))
+        else:
+            self._filled += received
+            if self._filled == self._frame_size:
+                self._end_frame()
+
+    def _take_backlog(self) -> bytes:
+        backlog, self._backlog = self._backlog, b""
+        return backlog
+
+    def _feed(self, data: memoryview) -> None:
+        """Handle the frames in `data`; what is left of it is kept."""
+        at, end = 0, len(data)
+        self._feeding = True
+        while end - at >= 4 and not self.is_closed:
+            if self._is_full:
+                self._pause()
+                break
+            (size,) = _SIZE.unpack_from(data, at)
+            if not 0 <= size <= self._limits.frame_bytes_max:
+                self.close(f"a frame of {size} bytes; {self._limits.frame_bytes_max} are allowed")
+                break
+            if end - at - 4 < size:
+                self._begin_frame(size, data[at + 4 :])
+                at = end
+                break
+            self._deliver(data[at + 4 : at + 4 + size])
+            at += 4 + size
+        self._feeding = False
+        if at < end and not self.is_closed:
+            self._backlog = bytes(data[at:])
+
+    def _begin_frame(self, size: int, first: memoryview) -> None:
+        self._buffer = self._buffers.take(size)
+        self._frame_size = size
+        self._filled = len(first)
+        self._buffer[: len(first)] = first
+
+    def _end_frame(self) -> None:
+        buffer = self._buffer
+        if buffer is None:
+            return
+        self._buffer = None
+        self._deliver(memoryview(buffer)[: self._frame_size])
+        self._buffers.give_back(buffer)
+        if self._is_full:
+            self._pause()
+
+    def _deliver(self, frame: memoryview) -> None:
+        reply = Reply(self)
+        self._replies.append(reply)
+        self._handler.request(self, frame, reply)
+
+    # --- out
+
+    def answered(self) -> None:
+        """An answer was given: send it, and those behind it, as far as they are there."""
+        replies = self._replies
+        while replies and replies[0].parts is not None:
+            self._outgoing.add(replies.popleft().parts or ())
+        if not self._writing:
+            self._send()
+        if not self.is_reading and not self._is_full and not self._feeding:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        self._resume()
+        if self._backlog:
+            self._feed(memoryview(self._take_backlog()))
+
+    def _send(self) -> None:
+        try:
+            done = self._outgoing.send(self._sock)
+        except OSError as error:
+            self.close(f"send failed: {error}")
+            return
+        if done and self._writing:
+            self._loop.remove_writer(self._sock.fileno())
+        elif not done and not self._writing:
+            self._loop.add_writer(self._sock.fileno(), self._on_writable)
+        self._writing = not done
+
+    def _on_writable(self) -> None:
+        self.last_active = self._loop.time()
+        self._send()
+        if not self.is_closed and not self.is_reading and not self._is_full:
+            self._read_on()
+
+    # --- the end
+
+    def close(self, reason: str | None = None) -> None:
+        """At once: what was not sent is lost. `reason` is None where nothing is wrong."""
+        if self.is_closed:
+            return
+        self._pause()
+        if self._writing:
+            self._loop.remove_writer(self._sock.fileno())
+        self.is_closed = True
+        self.close_reason = reason
+        for reply in self._replies:
+            release(reply.parts or ())
+        self._replies.clear()
+        self._outgoing.clear()
+        self._backlog = b""
+        self._buffer = None
+        self._sock.close()
+        self._owner.forget(self)
+        self._handler.closed(self)

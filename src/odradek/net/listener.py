@@ -1,0 +1,136 @@
+"""A listening socket, and the connections that came in on it."""
+
+import asyncio
+import errno
+import logging
+import socket
+from collections import Counter
+from dataclasses import dataclass, field
+
+from odradek.net.buffers import Buffers
+from odradek.net.connection import Connection, Handler, Limits
+
+logger = logging.getLogger(__name__)
+
+_ACCEPTS_AT_ONCE = 64
+_NO_HANDLES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_PAUSE_S = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Who may connect. Names of Kafka's settings are in the comments."""
+
+    connections_max: int = 2_147_483_647  # max.connections
+    per_ip_max: int = 2_147_483_647  # max.connections.per.ip
+    per_ip_overrides: dict[str, int] = field(default_factory=dict)  # max.connections.per.ip.overrides
+    idle_ms_max: int = 600_000  # connections.max.idle.ms
+    backlog: int = 50  # socket.listen.backlog.size
+
+
+class Listener:
+    def __init__(self, handler: Handler, admission: Admission = Admission(), limits: Limits = Limits()) -> None:  # noqa: B008
+        self.handler = handler
+        self.limits = limits
+        self.buffers = Buffers()
+        self._admission = admission
+        self._sock: socket.socket | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._per_ip: Counter[str] = Counter()
+        self._is_paused = False
+        self.connections: set[Connection] = set()
+
+    def open(self, host: str, port: int) -> tuple[str, int]:
+        """Listen; returns the address, with the port that was given where `port` is 0."""
+        self._loop = asyncio.get_running_loop()
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind((host, port))
+            sock.listen(self._admission.backlog)
+            sock.setblocking(False)
+        except OSError:
+            sock.close()
+            raise
+        self._sock = sock
+        self._loop.add_reader(sock.fileno(), self._on_acceptable)
+        bound: tuple[str, int] = sock.getsockname()[:2]
+        return bound
+
+    def _on_acceptable(self) -> None:
+        if self._sock is None or self._loop is None:
+            return
+        for _ in range(_ACCEPTS_AT_ONCE):
+            try:
+                sock, address = self._sock.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                self._pause(error)
+                return
+            self._admit(sock, address[0])
+
+    def _pause(self, error: OSError) -> None:
+        """Out of handles: accepting again at once would fail again at once."""
+        if self._sock is None or self._loop is None:
+            return
+        if error.errno not in _NO_HANDLES:
+            raise error
+        self._loop.remove_reader(self._sock.fileno())
+        if not self._is_paused:
+            logger.warning("cannot accept connections for now", extra={"reason": str(error)})
+        self._is_paused = True
+        self._loop.call_later(_PAUSE_S, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._sock is not None and self._loop is not None:
+            self._loop.add_reader(self._sock.fileno(), self._on_acceptable)
+            self._is_paused = False
+
+    def _admit(self, sock: socket.socket, ip: str) -> None:
+        if self._loop is None:
+            return
+        allowed = self._admission.per_ip_overrides.get(ip, self._admission.per_ip_max)
+        if self._per_ip[ip] >= allowed or len(self.connections) >= self._admission.connections_max:
+            logger.warning("refused a connection", extra={"ip": ip, "connections": len(self.connections)})
+            sock.close()
+            return
+        sock.setblocking(False)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            connection = Connection(self._loop, sock, self)
+        except OSError:
+            sock.close()  # it left before we looked
+            return
+        self._per_ip[ip] += 1
+        self.connections.add(connection)
+
+    def forget(self, connection: Connection) -> None:
+        if connection in self.connections:
+            self.connections.remove(connection)
+            ip = connection.peer[0]
+            self._per_ip[ip] -= 1
+            if not self._per_ip[ip]:
+                del self._per_ip[ip]
+
+    def close_idle(self) -> int:
+        """Close connections on which nothing happened for too long; returns how many."""
+        if self._loop is None:
+            return 0
+        oldest = self._loop.time() - self._admission.idle_ms_max / 1000
+        idle = [connection for connection in self.connections if connection.last_active < oldest]
+        for connection in idle:
+            connection.close()
+        return len(idle)
+
+    def stop_accepting(self) -> None:
+        if self._sock is not None and self._loop is not None:
+            self._loop.remove_reader(self._sock.fileno())
+            self._sock.close()
+            self._sock = None
+
+    def close(self) -> None:
+        self.stop_accepting()
+        for connection in list(self.connections):
+            connection.close()

@@ -1,0 +1,254 @@
+"""Connections over real sockets: frames in any pieces, answers in order, bounds."""
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from pathlib import Path
+from struct import pack
+
+import pytest
+
+from odradek.net.connection import Connection, Limits, Reply
+from odradek.net.listener import Admission, Listener
+from odradek.testing.waiting import until
+
+
+class Echo:
+    """Answers each frame with itself, at once or when told to."""
+
+    def __init__(self, *, at_once: bool = True) -> None:
+        self.at_once = at_once
+        self.waiting: list[tuple[Reply, bytes]] = []
+        self.frames: list[bytes] = []
+        self.opened_count = 0
+        self.closed_reasons: list[str | None] = []
+
+    def opened(self, connection: Connection) -> None:
+        self.opened_count += 1
+
+    def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+        content = bytes(frame)
+        self.frames.append(content)
+        if self.at_once:
+            reply.send([framed(content)])
+        else:
+            self.waiting.append((reply, content))
+
+    def closed(self, connection: Connection) -> None:
+        self.closed_reasons.append(connection.close_reason)
+
+
+def framed(content: bytes) -> bytes:
+    return pack(">i", len(content)) + content
+
+
+LIMITS, ADMISSION = Limits(), Admission()
+Scenario = Callable[[Listener, Echo, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+def run(
+    scenario: Scenario, handler: Echo | None = None, limits: Limits = LIMITS, admission: Admission = ADMISSION
+) -> Echo:
+    """A listener on a free port, and one client."""
+    echo = handler or Echo()
+
+    async def main() -> None:
+        listener = Listener(echo, admission, limits)
+        host, port = listener.open("127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(host, port)
+        try:
+            async with asyncio.timeout(30):
+                await scenario(listener, echo, reader, writer)
+        finally:
+            writer.close()
+            listener.close()
+
+    asyncio.run(main())
+    return echo
+
+
+async def read_frame(reader: asyncio.StreamReader) -> bytes:
+    size = int.from_bytes(await reader.readexactly(4), "big")
+    return await reader.readexactly(size)
+
+
+def test_frames_come_back_however_they_are_cut() -> None:
+    contents = [b"", b"a", b"hello" * 100, os.urandom(300_000), b"last"]
+
+    async def scenario(_: Listener, __: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        stream = b"".join(map(framed, contents))
+        cuts = [0, 1, 2, 3, 5, 9, 10, 400, 1000, 100_000, len(stream) - 3, len(stream)]
+        for start, end in pairwise(cuts):
+            writer.write(stream[start:end])
+            await writer.drain()
+            await asyncio.sleep(0)
+        for content in contents:
+            assert await read_frame(reader) == content
+
+    assert run(scenario).frames == contents
+
+
+def test_answers_keep_the_order_of_the_requests() -> None:
+    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(framed(b"first") + framed(b"second") + framed(b"third"))
+        await until(lambda: len(echo.waiting) == 3)
+        for reply, content in reversed(echo.waiting):
+            reply.send([framed(content)])
+        assert [await read_frame(reader) for _ in range(3)] == [b"first", b"second", b"third"]
+
+    run(scenario, Echo(at_once=False))
+
+
+def test_an_empty_answer_lets_the_next_one_go() -> None:
+    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(framed(b"quiet") + framed(b"loud"))
+        await until(lambda: len(echo.waiting) == 2)
+        echo.waiting[1][0].send([framed(b"loud")])
+        echo.waiting[0][0].send([])
+        assert await read_frame(reader) == b"loud"
+
+    run(scenario, Echo(at_once=False))
+
+
+def test_a_client_with_too_many_requests_under_way_is_not_read_from() -> None:
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        writer.write(b"".join(framed(b"%d" % number) for number in range(10)))
+        (connection,) = await one_connection(listener)
+        await until(lambda: not connection.is_reading)
+        assert len(echo.waiting) == 3
+        while len(echo.frames) < 10 or echo.waiting:
+            reply, content = echo.waiting.pop(0)
+            reply.send([framed(content)])
+            await asyncio.sleep(0)
+        assert [await read_frame(reader) for _ in range(10)] == [b"%d" % number for number in range(10)]
+
+    run(scenario, Echo(at_once=False), Limits(under_way_max=3))
+
+
+async def one_connection(listener: Listener) -> list[Connection]:
+    await until(lambda: listener.connections)
+    return list(listener.connections)
+
+
+def test_a_client_that_does_not_read_is_bounded_in_memory() -> None:
+    large = os.urandom(200_000)
+
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        (connection,) = await one_connection(listener)
+        for _ in range(200):
+            writer.write(framed(large))
+        await until(lambda: not connection.is_reading)
+        assert len(echo.frames) < 200
+        for _ in range(200):
+            assert await read_frame(reader) == large
+
+    run(scenario, limits=Limits(waiting_bytes_max=1_000_000))
+
+
+@pytest.mark.parametrize("size", [-1, 101, 2**31 - 1])
+def test_frames_of_impossible_size_end_the_connection(size: int) -> None:
+    async def scenario(_: Listener, __: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(framed(b"good") + pack(">i", size) + b"garbage")
+        assert await read_frame(reader) == b"good"
+        assert await reader.read() == b""
+
+    echo = run(scenario, limits=Limits(frame_bytes_max=100))
+    assert echo.closed_reasons == [f"a frame of {size} bytes; 100 are allowed"]
+
+
+def test_half_a_frame_and_gone() -> None:
+    async def scenario(listener: Listener, echo: Echo, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(pack(">i", 1000) + b"only this")
+        writer.write_eof()
+        await until(lambda: echo.closed_reasons)
+        assert not listener.connections
+
+    assert run(scenario).closed_reasons == ["the client left in the middle of a frame"]
+
+
+class PartOfFile:
+    def __init__(self, path: Path, position: int, size: int) -> None:
+        self._file = path.open("rb")
+        self.position = position
+        self.size = size
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def release(self) -> None:
+        self._file.close()
+
+
+def test_ranges_of_files_go_out_between_bytes() -> None:
+    content = os.urandom(3_000_000)
+
+    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with tempfile.TemporaryDirectory() as root:
+            path = Path(root) / "segment"
+            path.write_bytes(content)
+            writer.write(framed(b"fetch"))
+            await until(lambda: echo.waiting)
+            part = PartOfFile(path, 1000, 2_500_000)
+            echo.waiting[0][0].send([b"head", memoryview(b"more"), part, b"tail"])
+            assert await reader.readexactly(8) == b"headmore"
+            assert await reader.readexactly(part.size) == content[1000:2_501_000]
+            assert await reader.readexactly(4) == b"tail"
+            with pytest.raises(ValueError, match="closed file"):
+                part.fileno()
+
+    run(scenario, Echo(at_once=False))
+
+
+def test_an_unsent_file_is_released_when_the_client_leaves() -> None:
+    async def scenario(listener: Listener, echo: Echo, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with tempfile.TemporaryDirectory() as root:
+            path = Path(root) / "segment"
+            path.write_bytes(bytes(50_000_000))
+            writer.write(framed(b"one") + framed(b"two"))
+            await until(lambda: len(echo.waiting) == 2)
+            sending, behind = PartOfFile(path, 0, 50_000_000), PartOfFile(path, 0, 10)
+            echo.waiting[0][0].send([sending])
+            (connection,) = listener.connections
+            connection.close("enough")
+            echo.waiting[1][0].send([behind])
+            for part in (sending, behind):
+                with pytest.raises(ValueError, match="closed file"):
+                    part.fileno()
+
+    run(scenario, Echo(at_once=False))
+
+
+def test_connections_beyond_the_limit_of_an_address_are_closed_at_once() -> None:
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await one_connection(listener)
+        port = writer.get_extra_info("peername")[1]
+        second, other = await asyncio.open_connection("127.0.0.1", port)
+        assert await second.read() == b""
+        other.close()
+        writer.write(framed(b"still served"))
+        assert await read_frame(reader) == b"still served"
+        assert echo.opened_count == 1
+
+    run(scenario, admission=Admission(per_ip_max=1))
+
+
+def test_idle_connections_are_closed() -> None:
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        (connection,) = await one_connection(listener)
+        assert listener.close_idle() == 0
+        connection.last_active -= 601
+        assert listener.close_idle() == 1
+        assert await reader.read() == b""
+        assert echo.closed_reasons == [None]
+
+    run(scenario)
