@@ -562,7 +562,7 @@ class Log:
             segment.move_to(directory)
 
     def abandon(self) -> None:
-        """Let go of every file without writing: the directory failed, or is being deleted. The log is of no use then."""
+        """Let go of every file without writing: the directory failed, or is being deleted. It is of no use then."""
         self._abandoned = True
         for segment in self._segments:
             segment.abandon()
