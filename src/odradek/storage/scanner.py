@@ -1,16 +1,17 @@
 """Recovery in child processes: a scan is all CPU, and in a thread it would hold up everybody else.
 
 Files in, files out: a child mends a partition's directory on disk and reports what it did; the one who asked then
-opens it as one that is whole. `python -m odradek.storage.scanner` is the child: pickled situations on its standard
-input, pickled reports on its standard output.
+opens it as one that is whole. `python -m odradek.storage.scanner` is the child: situations on its standard input,
+reports on its standard output, each a line of JSON.
 """
 
-import pickle
+import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import IO, NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import NamedTuple
 
 from odradek.model.errors import OdradekError
 from odradek.storage.files import OsFiles
@@ -42,35 +43,34 @@ def scan_all(situations: Sequence[Situation], children: int, on_report: Callable
 
 def _feed_child(waiting: list[Situation], lock: threading.Lock, on_report: Callable[[Report], None]) -> None:
     command = [sys.executable, "-m", "odradek.storage.scanner"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        if child.stdin is None or child.stdout is None:
-            raise RuntimeError("a child without pipes")
-        try:
-            while waiting:
+    try:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+            if child.stdin is None or child.stdout is None:
+                raise RuntimeError("a child without pipes")
+            while True:
                 with lock:
                     if not waiting:
                         break
                     situation = waiting.pop()
-                pickle.dump(situation, child.stdin)
+                child.stdin.write(json.dumps(asdict(situation)).encode() + b"\n")
                 child.stdin.flush()
-                report = pickle.load(child.stdout)
+                report = _parse_report(child.stdout.readline())
                 with lock:
                     on_report(report)
-        except (EOFError, BrokenPipeError):
-            return  # it died: what it had not reported is scanned again by the one who opens the directory
+    except (OSError, ValueError, TypeError):
+        # It did not start, died, or answers nonsense. What it did not report is scanned by who opens the directory.
+        return
 
 
-def _situations(source: IO[bytes]) -> Iterator[Situation]:
-    while True:
-        try:
-            yield pickle.load(source)
-        except EOFError:
-            return
+def _parse_report(line: bytes) -> Report:
+    directory, events, scanned_bytes, error = json.loads(line)
+    return Report(directory, [Event(*event) for event in events], scanned_bytes, error)
 
 
 def main() -> None:
     open_files = OpenFiles(OsFiles())
-    for situation in _situations(sys.stdin.buffer):
+    for line in sys.stdin.buffer:
+        situation = Situation(**json.loads(line))
         try:
             recovered = recover(open_files, situation)
             for segment in recovered.segments:
@@ -78,7 +78,7 @@ def main() -> None:
             report = Report(situation.directory, recovered.events, recovered.scanned_bytes, None)
         except (OSError, OdradekError) as error:
             report = Report(situation.directory, [], 0, str(error))
-        pickle.dump(report, sys.stdout.buffer)
+        sys.stdout.buffer.write(json.dumps(report).encode() + b"\n")
         sys.stdout.buffer.flush()
 
 

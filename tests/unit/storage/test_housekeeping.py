@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -170,6 +170,11 @@ def test_a_partition_deleted_in_the_middle_of_a_round_is_skipped(house: House) -
     assert [log.start_offset for log in house.dirs] == [1, 1]
 
 
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
 def test_it_runs_until_it_is_cancelled(house: House) -> None:
     log = house.logs[0]
     append(log, "old", at=NOW - 2 * HOUR)
@@ -181,14 +186,11 @@ def test_it_runs_until_it_is_cancelled(house: House) -> None:
     async def story() -> None:
         async with asyncio.timeout(60):  # far more than it takes
             running = asyncio.ensure_future(keeping.run())
-            while log.recovery_point < 1 or log.start_offset < 1:
-                await asyncio.sleep(0.001)
+            await until(lambda: log.recovery_point == log.start_offset == 1)
             house.clock.advance(SMALL.file_delete_delay_ms)
-            checkpoint = b"orders 0 1\n"
-            while any(".deleted" in name for name in house.disk.tree("/a")) or (
-                checkpoint not in house.disk.tree("/a").get("recovery-point-offset-checkpoint", b"")
-            ):
-                await asyncio.sleep(0.001)
+            await until(lambda: not any(".deleted" in name for name in house.disk.tree("/a")))
+            points = "recovery-point-offset-checkpoint"
+            await until(lambda: b"orders 0 1\n" in house.disk.tree("/a").get(points, b""))
             running.cancel()
             await asyncio.wait([running])
             assert running.cancelled()
