@@ -212,7 +212,9 @@ class LogDirs:
         except NewerVersion:
             raise
         except CorruptFile as error:
-            self.events.append(Event("ignoring a corrupt partition.metadata", {"reason": str(error)}))
+            # Without it Apache Kafka takes the id from the metadata log; with one that is empty it does not start.
+            self._files.remove(path)
+            self.events.append(Event("removed a corrupt partition.metadata", {"reason": str(error)}))
             return None
 
     def _failed(self, log_dir: LogDir, error: OSError | CorruptFile) -> None:

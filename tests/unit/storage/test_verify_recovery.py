@@ -55,3 +55,19 @@ def test_a_transaction_index_that_was_cut_to_nothing() -> None:
     disk.power_loss()
     open_dirs(disk).close()
     assert errors(disk) == []
+
+
+def test_a_topic_id_that_power_loss_took() -> None:
+    """Apache Kafka does not start on an empty partition.metadata; without one it does."""
+    disk = FaultyDisk("/data")
+    dirs = open_dirs(disk)
+    append(log_of(dirs), "kept")
+    dirs.close()
+    path = f"{DIR}/{names.PARTITION_METADATA}"
+    disk.put(path, b"")
+    reopened = open_dirs(disk)
+    assert not disk.exists(path)
+    assert [event.text for event in reopened.events] == ["removed a corrupt partition.metadata"]
+    assert log_of(reopened).topic_id is None
+    reopened.close()
+    assert errors(disk) == []
