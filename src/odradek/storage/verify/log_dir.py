@@ -68,9 +68,9 @@ class LogDirCheck:
             yield from check.run()
         for name in self._dirs:
             yield from bounded(self._check_partition(name))
-        if self._zero_filled and not self._clean:
-            text = f"was not stopped properly: {len(self._zero_filled)} indexes still end with the zeros of their room"
-            yield note(self.path, "a broker is at work: " + text if self._in_use else text)
+        if self._zero_filled:
+            why = "is in use" if self._in_use else "the metadata log" if self._clean else "was not stopped properly"
+            yield note(self.path, f"{why}: {len(self._zero_filled)} indexes still end with the zeros of their room")
         yield from self._check_offsets()
 
     def partition_paths(self) -> list[str]:
@@ -79,7 +79,8 @@ class LogDirCheck:
     def circumstances(self, partition: TopicPartition) -> Circumstances:
         """Once its own files are read."""
         return Circumstances(
-            clean=self._clean,
+            # The metadata log belongs to the quorum, which does not say how it ended.
+            clean=self._clean and partition.topic != names.METADATA_TOPIC,
             in_use=self._in_use,
             known=bool(self._offsets),
             recovery_point=self._offsets.get(names.RECOVERY_POINTS, {}).get(partition),
