@@ -106,6 +106,36 @@ class StorageFailed(BrokerError):
     code = ErrorCode.KAFKA_STORAGE_ERROR
 
 
+class UnknownTopicOrPartition(BrokerError):
+    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class UnknownTopicId(BrokerError):
+    code = ErrorCode.UNKNOWN_TOPIC_ID
+
+
+class InvalidTopic(BrokerError):
+    """A topic that clients may not write to, or a name that no topic can have."""
+
+    code = ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+class FencedLeaderEpoch(BrokerError):
+    """The client knows an older leader."""
+
+    code = ErrorCode.FENCED_LEADER_EPOCH
+
+
+class UnknownLeaderEpoch(BrokerError):
+    """The client knows a newer leader than we do."""
+
+    code = ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+class InvalidTimestamp(BrokerError):
+    code = ErrorCode.INVALID_TIMESTAMP
+
+
 class CorruptFile(OdradekError):
     """A file of a data directory, other than a segment, does not hold what its format says.
 

@@ -169,26 +169,36 @@ class Log:
 
     def append(self, batch: memoryview, epoch: LeaderEpoch, origin: Origin = Origin.CLIENT) -> Appended:
         """As the leader: check a batch, give it the next offsets, write it. `batch` is stamped in place."""
-        if self.home.failure is not None:
-            self.home.check()
         head = parse_head(batch)
         check_crc(batch, head)
-        if len(batch) > self.config.max_message_bytes:
-            raise MessageTooLarge(f"{len(batch)} bytes; {self.partition} takes {self.config.max_message_bytes}")
         if origin is Origin.CLIENT:
             check_produced(head)
-            if head.producer_id >= 0:
+        return self.append_checked(batch, head, epoch, origin)
+
+    def append_checked(
+        self, batch: memoryview, head: BatchHead, epoch: LeaderEpoch, origin: Origin = Origin.CLIENT
+    ) -> Appended:
+        """As `append`, for a batch whose bytes are known to be right: only its place in this log is still checked."""
+        if self.home.failure is not None:
+            self.home.check()
+        if len(batch) > self.config.max_message_bytes:
+            raise MessageTooLarge(f"{len(batch)} bytes; {self.partition} takes {self.config.max_message_bytes}")
+        if head.producer_id >= 0:
+            if origin is Origin.CLIENT:
                 known = self.producers.admit(head)
                 if known is not None:
                     return Appended(known.first_offset, known.last_offset, duplicate=True)
-        elif head.producer_id >= 0:
-            self.producers.check_epoch(head)
-            if head.is_control:
-                self.producers.check_marker(head, self._marker(batch, head))
+            else:
+                self._check_coordinators(batch, head)
         base = self.end_offset
         stamp(batch, base, epoch)
         self._write(batch, head, base, epoch)
         return Appended(base, Offset(base + head.last_offset_delta))
+
+    def _check_coordinators(self, batch: memoryview, head: BatchHead) -> None:
+        self.producers.check_epoch(head)
+        if head.is_control:
+            self.producers.check_marker(head, self._marker(batch, head))
 
     @_guarded
     def replicate(self, data: memoryview) -> Offset:
@@ -333,8 +343,8 @@ class Log:
     ) -> Slice | None:
         """Batches from the one that holds `offset` on: up to `bytes_max`, and none at or past `until`.
 
-        With `one_batch` the first batch comes whole, however large. None where there is nothing to read. The slice
-        is to be read before the log changes, or its handle pinned.
+        The first batch is always whole, and with `one_batch` it comes however large it is. None where there is nothing
+        to read. The slice is to be read before the log changes, or its handle pinned.
         """
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset)

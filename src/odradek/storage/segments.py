@@ -90,7 +90,7 @@ class Segments:
             limit = segment.size if end is None else self._limit_in(number, end)
             wanted = max(bytes_max, place.size) if one_batch else bytes_max
             size = min(wanted, limit - place.position)
-            return Slice(segment.log, place.position, size) if size > 0 else None
+            return Slice(segment.log, place.position, size) if size >= place.size else None
         return None
 
     def records(self, start: Offset, end: Offset) -> Iterator[tuple[BatchHead, Record]]:
