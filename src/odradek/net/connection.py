@@ -8,15 +8,13 @@ too much waiting to be sent, is not read from until that has changed.
 import asyncio
 import socket
 from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from struct import Struct
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from odradek.net.buffers import Buffers
 from odradek.net.outgoing import Bytes, FileRange, Outgoing, release
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SIZE = Struct(">i")
 
@@ -40,7 +38,7 @@ class Reply:
         self._connection = connection
         self.parts: Sequence[Bytes | FileRange] | None = None
 
-    def send(self, parts: "Sequence[Bytes | FileRange]") -> None:
+    def send(self, parts: Sequence[Bytes | FileRange]) -> None:
         """Answer; an empty answer sends nothing, but lets the ones behind it go."""
         if self._connection.is_closed:
             release(parts)
@@ -86,6 +84,7 @@ class Connection:
         "_owner",
         "_replies",
         "_sock",
+        "_when_closed",
         "_writing",
         "close_reason",
         "is_closed",
@@ -113,6 +112,7 @@ class Connection:
         self._replies: deque[Reply] = deque()
         self._outgoing = Outgoing()
         self._writing = False
+        self._when_closed: dict[Callable[[], object], None] = {}
         self.peer: tuple[str, int] = sock.getpeername()[:2]
         self.local: tuple[str, int] = sock.getsockname()[:2]
         self.state: object = None
@@ -123,6 +123,10 @@ class Connection:
         self.close_reason: str | None = None
         owner.handler.opened(self)
         self._resume()
+
+    @property
+    def peer_name(self) -> str:
+        return f"{self.peer[0]}:{self.peer[1]}"
 
     # --- in
 
@@ -251,6 +255,13 @@ class Connection:
 
     # --- the end
 
+    def when_closed(self, call: Callable[[], object]) -> None:
+        """Have `call` called when the connection closes, unless `no_longer_when_closed` comes before."""
+        self._when_closed[call] = None
+
+    def no_longer_when_closed(self, call: Callable[[], object]) -> None:
+        self._when_closed.pop(call, None)
+
     def close(self, reason: str | None = None) -> None:
         """At once: what was not sent is lost. `reason` is None where nothing is wrong."""
         if self.is_closed:
@@ -268,4 +279,7 @@ class Connection:
         self._buffer = None
         self._sock.close()
         self._owner.forget(self)
+        for call in self._when_closed:
+            call()
+        self._when_closed.clear()
         self._handler.closed(self)

@@ -1,0 +1,1 @@
+"""One node's service: requests dispatched to handlers, partitions, waiting fetches."""

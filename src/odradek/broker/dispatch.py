@@ -1,0 +1,88 @@
+"""Requests to handlers, answers and errors back. The only place that catches whatever a handler may raise."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, NamedTuple
+
+from odradek.broker.call import Call
+from odradek.model.errors import BadRequest, UnsupportedVersion
+from odradek.net.connection import Connection, Reply
+from odradek.wire.apis import API_VERSIONS, APIS
+from odradek.wire.codec import decode
+from odradek.wire.header import RequestHead, read_request_head
+from odradek.wire.schema import Message
+
+logger = logging.getLogger(__name__)
+
+LATER = object()
+"""Returned by a handler that calls `respond` itself, later."""
+
+Handled = Message | object | None | Awaitable[Message | None]
+Handle = Callable[[Call, Any], Handled]
+
+
+class Served(NamedTuple):
+    """An API that this broker serves: the versions that it takes, and who handles it."""
+
+    versions: tuple[int, int]
+    handle: Handle
+
+
+class Dispatch:
+    """The handler of all connections. `tasks` runs what must wait; it outlives the requests."""
+
+    def __init__(self, served: Mapping[int, Served], tasks: asyncio.TaskGroup) -> None:
+        self._served = served
+        self._tasks = tasks
+
+    def opened(self, connection: Connection) -> None:
+        return
+
+    def closed(self, connection: Connection) -> None:
+        if connection.close_reason is not None:
+            fields = {"client": connection.peer_name, "reason": connection.close_reason}
+            logger.warning("closed a connection", extra=fields)
+
+    def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+        head = None
+        try:
+            head = read_request_head(frame)
+            served = self._served.get(head.api_key)
+            if served is None:
+                raise BadRequest(f"API {head.api_key} is not served")
+            call = Call(connection, reply, head.version, head.correlation_id, head.client_id)
+            if not served.versions[0] <= head.version <= served.versions[1]:
+                if head.api_key != API_VERSIONS:
+                    raise UnsupportedVersion(f"{APIS[head.api_key].name} in version {head.version} is not served")
+                # The one API that answers in version 0 whatever it was asked in: the client learns what we have.
+                call = call._replace(version=0)
+                handled = served.handle(call, None)
+            else:
+                handled = served.handle(call, decode(APIS[head.api_key].request, head.version, head.body))
+            self._finish(call, handled)
+        except (BadRequest, UnsupportedVersion) as error:
+            connection.close(str(error))
+        except Exception:  # noqa: BLE001 - a bug in one handler must not end the others
+            self._report(connection, head)
+
+    def _finish(self, call: Call, handled: Handled) -> None:
+        if handled is LATER:
+            return
+        if handled is None or isinstance(handled, Message):
+            call.respond(handled)
+        elif isinstance(handled, Awaitable):
+            self._tasks.create_task(self._respond_when_done(call, handled), name=f"request-{call.correlation_id}")
+
+    async def _respond_when_done(self, call: Call, handled: Awaitable[Message | None]) -> None:
+        try:
+            call.respond(await handled)
+        except (BadRequest, UnsupportedVersion) as error:
+            call.connection.close(str(error))
+        except Exception:  # noqa: BLE001 - as above
+            self._report(call.connection, None)
+
+    def _report(self, connection: Connection, head: RequestHead | None) -> None:
+        fields = {"api": head.api_key if head else "unknown", "client": connection.peer_name}
+        logger.exception("a request failed in a way that nobody expected", extra=fields)
+        connection.close("internal error")
