@@ -1,0 +1,311 @@
+"""Produce and fetch over a real socket, by the raw protocol."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from odradek.broker.broker import Broker
+from odradek.broker.dispatch import Dispatch, Served
+from odradek.broker.handlers import api_versions, fetch, list_offsets, produce
+from odradek.broker.partition import Partition
+from odradek.model.error_code import ErrorCode
+from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
+from odradek.model.topic_config import TopicConfig
+from odradek.model.topic_partition import TopicPartition
+from odradek.net.listener import Listener
+from odradek.records.batch import Codec, parse_head
+from odradek.records.builder import BatchSpec, build_batch
+from odradek.records.record import Record, read_records
+from odradek.storage.files import OsFiles
+from odradek.storage.flush import Flusher
+from odradek.storage.log_dirs import LogDirs, Setting
+from odradek.storage.open_files import OpenFiles
+from odradek.testing.clock import ManualClock
+from odradek.wire.codec import decode
+from odradek.wire.frame import request_frame
+from odradek.wire.header import read_response_head
+from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from odradek.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from odradek.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from odradek.wire.schema import Message
+
+M = TypeVar("M", bound=Message)
+CLOCK = ManualClock()
+
+
+class Client:
+    """Sends a request, waits for its answer."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._last_id = 0
+
+    def send(self, request: Message, version: int) -> None:
+        self._last_id += 1
+        for part in request_frame(request, version, self._last_id, "test"):
+            self._writer.write(part)  # type: ignore[arg-type]
+
+    async def receive(self, kind: type[M], version: int) -> M:
+        size = int.from_bytes(await self._reader.readexactly(4), "big")
+        frame = memoryview(await self._reader.readexactly(size))
+        _, body = read_response_head(frame, kind, version)
+        return decode(kind, version, body)
+
+    async def ask(self, request: Message, kind: type[M], version: int) -> M:
+        self.send(request, version)
+        return await self.receive(kind, version)
+
+    async def produce(self, batch: bytes | bytearray, acks: int = -1, version: int = 9) -> PartitionProduceResponse:
+        response = await self.ask(produce_request(batch, acks), ProduceResponse, version)
+        return response.responses[0].partition_responses[0]
+
+    async def fetch(self, offset: int, version: int = 11, **options: int) -> PartitionData:
+        response = await self.ask(fetch_request(offset, **options), FetchResponse, version)
+        return response.responses[0].partitions[0]
+
+    async def is_cut_off(self) -> bool:
+        return await self._reader.read() == b""
+
+
+def produce_request(batch: bytes | bytearray, acks: int = -1, topic: str = "orders") -> ProduceRequest:
+    data = TopicProduceData(name=topic, partition_data=(PartitionProduceData(index=0, records=batch),))
+    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=(data,))
+
+
+def fetch_request(offset: int, **options: int) -> FetchRequest:
+    part = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=options.pop("partition_max", 1 << 20))
+    settings = {"max_wait_ms": 0, "min_bytes": 1, **options}
+    return FetchRequest(topics=(FetchTopic(topic="orders", partitions=(part,)),), **settings)
+
+
+def batch_of(*values: str, **spec: object) -> bytearray:
+    records = [Record(Offset(n), CLOCK.now_ms(), b"k", value.encode()) for n, value in enumerate(values)]
+    return build_batch(records, replace(BatchSpec(), **spec))  # type: ignore[arg-type]
+
+
+def values_of(data: PartitionData) -> list[str]:
+    view = memoryview(data.records)  # type: ignore[arg-type]
+    found = []
+    while view:
+        head = parse_head(view)
+        found += [record.value.decode() for record in read_records(view[: head.size], head) if record.value]
+        view = view[head.size :]
+    return found
+
+
+@asynccontextmanager
+async def broker_with(root: Path, config: TopicConfig) -> AsyncIterator[tuple[Client, Broker, str, int]]:
+    logs = LogDirs.open(OpenFiles(OsFiles()), [str(root)], Setting(CLOCK, lambda _: config, lambda: "0" * 32))
+    with ThreadPoolExecutor(2) as pool:
+        broker = Broker(1, "cluster", Flusher(pool))
+        where = TopicPartition("orders", 0)
+        broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK)
+        served: dict[int, Served] = {
+            0: Served(produce.VERSIONS, produce.Produce(broker).handle),
+            1: Served(fetch.VERSIONS, fetch.Fetch(broker).handle),
+            2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
+        }
+        served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served).handle)
+        async with asyncio.TaskGroup() as tasks, asyncio.timeout(30):
+            listener = Listener(Dispatch(served, tasks))
+            host, port = listener.open("127.0.0.1", 0)
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                yield Client(reader, writer), broker, host, port
+            finally:
+                writer.close()
+                listener.close()
+    logs.close()
+
+
+Scenario = Callable[[Client, Broker, str, int], Awaitable[None]]
+DEFAULT = TopicConfig()
+
+
+def run(root: Path, scenario: Scenario, config: TopicConfig = DEFAULT) -> None:
+    async def main() -> None:
+        async with broker_with(root, config) as parts:
+            await scenario(*parts)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("version", [3, 5, 8, 9, 11, 12])
+def test_what_is_produced_is_fetched(tmp_path: Path, version: int) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        assert (await client.produce(batch_of("a", "b"), version=version)).base_offset == 0
+        assert (await client.produce(batch_of("c"), version=version)).base_offset == 2
+        assert values_of(await client.fetch(0)) == ["a", "b", "c"]
+        assert values_of(await client.fetch(1)) == ["a", "b", "c"]  # the whole batch, from its start
+        found = await client.fetch(2)
+        assert (values_of(found), found.high_watermark) == (["c"], 3)
+
+    run(tmp_path, scenario)
+
+
+def test_each_error_has_its_code_and_the_connection_goes_on(tmp_path: Path) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        broken = batch_of("x")
+        broken[-1] ^= 1
+        assert (await client.produce(broken)).error_code == ErrorCode.CORRUPT_MESSAGE
+        assert (await client.produce(batch_of("a") + batch_of("b"))).error_code == ErrorCode.INVALID_RECORD
+        assert (await client.produce(b"")).error_code == ErrorCode.INVALID_RECORD
+        assert (await client.produce(batch_of("x"), acks=2)).error_code == ErrorCode.INVALID_REQUIRED_ACKS
+        assert (await client.produce(batch_of("x" * 2_000_000))).error_code == ErrorCode.MESSAGE_TOO_LARGE
+        unknown = await client.ask(produce_request(batch_of("x"), topic="nothing"), ProduceResponse, 9)
+        assert unknown.responses[0].partition_responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert (await client.fetch(5)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        assert (await client.produce(batch_of("good"))).base_offset == 0
+
+    run(tmp_path, scenario)
+
+
+def test_a_fetch_waits_for_records_and_not_longer_than_it_said(tmp_path: Path) -> None:
+    async def scenario(client: Client, broker: Broker, host: str, port: int) -> None:
+        reader, writer = await asyncio.open_connection(host, port)
+        other = Client(reader, writer)
+        client.send(fetch_request(0, max_wait_ms=30_000, min_bytes=1), 11)
+        partition = broker.partitions[TopicPartition("orders", 0)]
+        async with asyncio.timeout(20):
+            while not partition.waiting:  # noqa: ASYNC110
+                await asyncio.sleep(0)
+            await other.produce(batch_of("late"))
+            found = await client.receive(FetchResponse, 11)
+        assert values_of(found.responses[0].partitions[0]) == ["late"]
+        assert not partition.waiting
+        writer.close()
+        empty = await client.fetch(1, max_wait_ms=1)
+        assert (values_of(empty), empty.error_code) == ([], 0)
+
+    run(tmp_path, scenario)
+
+
+def test_a_waiting_fetch_is_forgotten_when_its_client_leaves(tmp_path: Path) -> None:
+    async def scenario(_: Client, broker: Broker, host: str, port: int) -> None:
+        reader, writer = await asyncio.open_connection(host, port)
+        Client(reader, writer).send(fetch_request(0, max_wait_ms=1_000_000), 11)
+        partition = broker.partitions[TopicPartition("orders", 0)]
+        while not partition.waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        writer.close()
+        while partition.waiting:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+
+    run(tmp_path, scenario)
+
+
+def test_without_acknowledgement_there_is_no_answer(tmp_path: Path) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        client.send(produce_request(batch_of("quiet"), acks=0), 9)
+        assert (await client.produce(batch_of("loud"))).base_offset == 1
+        client.send(produce_request(b"garbage" * 20, acks=0), 9)
+        assert await client.is_cut_off()
+
+    run(tmp_path, scenario)
+
+
+def test_with_flush_messages_1_an_answer_means_synced(tmp_path: Path) -> None:
+    async def scenario(client: Client, broker: Broker, *_: object) -> None:
+        for number in range(5):
+            assert (await client.produce(batch_of(f"{number}"))).base_offset == number
+            assert broker.partitions[TopicPartition("orders", 0)].log.recovery_point == number + 1
+
+    run(tmp_path, scenario, TopicConfig(flush_messages=1))
+
+
+@pytest.mark.parametrize(("name", "codec"), [("gzip", Codec.GZIP), ("zstd", Codec.ZSTD), ("uncompressed", Codec.NONE)])
+def test_a_topic_with_compression_of_its_own(tmp_path: Path, name: str, codec: Codec) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        await client.produce(batch_of("a" * 100, "b", codec=Codec.LZ4))
+        found = await client.fetch(0)
+        assert values_of(found) == ["a" * 100, "b"]
+        assert parse_head(memoryview(found.records)).codec is codec  # type: ignore[arg-type]
+
+    run(tmp_path, scenario, TopicConfig(compression_type=name))  # type: ignore[arg-type]
+
+
+def test_a_topic_with_append_time(tmp_path: Path) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        old = build_batch([Record(Offset(0), TimestampMs(5), None, b"old")])
+        answer = await client.produce(old)
+        assert answer.log_append_time_ms == CLOCK.now_ms()
+        found = await client.fetch(0)
+        assert parse_head(memoryview(found.records)).max_timestamp == CLOCK.now_ms()  # type: ignore[arg-type]
+
+    run(tmp_path, scenario, TopicConfig(message_timestamp_type="LogAppendTime"))
+
+
+def test_compacted_topics_want_keys_and_clocks_may_not_run_ahead(tmp_path: Path) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        keyless = build_batch([Record(Offset(0), CLOCK.now_ms(), None, b"x")])
+        assert (await client.produce(keyless)).error_code == ErrorCode.INVALID_RECORD
+        ahead = build_batch([Record(Offset(0), TimestampMs(CLOCK.now_ms() + 3_600_001), b"k", b"x")])
+        assert (await client.produce(ahead)).error_code == ErrorCode.INVALID_TIMESTAMP
+
+    run(tmp_path, scenario, TopicConfig(cleanup_policy=("compact",)))
+
+
+def test_offsets_are_listed_by_time_and_by_the_ends(tmp_path: Path) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        for time in (1000, 2000, 3000):
+            await client.produce(build_batch([Record(Offset(0), TimestampMs(time), b"k", b"v")]))
+
+        async def ask(timestamp: int) -> tuple[int, int]:
+            part = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+            request = ListOffsetsRequest(replica_id=-1, topics=(ListOffsetsTopic(name="orders", partitions=(part,)),))
+            response = await client.ask(request, ListOffsetsResponse, 7)
+            answer = response.topics[0].partitions[0]
+            return answer.offset, answer.timestamp
+
+        assert await ask(-1) == (3, -1)
+        assert await ask(-2) == (0, -1)
+        assert await ask(-3) == (2, 3000)
+        assert await ask(1500) == (1, 2000)
+        assert await ask(9000) == (-1, -1)
+
+    run(tmp_path, scenario)
+
+
+def test_a_client_from_the_future_learns_what_is_served(tmp_path: Path) -> None:
+    async def scenario(client: Client, _broker: Broker, host: str, port: int) -> None:
+        answer = await client.ask(ApiVersionsRequest(), ApiVersionsResponse, 4)
+        assert [key.api_key for key in answer.api_keys] == [0, 1, 2, 18]
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(bytes.fromhex("0000000b 0012 0063 00000007 ffff 00".replace(" ", "")))
+        future = await Client(reader, writer).receive(ApiVersionsResponse, 0)
+        assert future.error_code == ErrorCode.UNSUPPORTED_VERSION
+        assert len(future.api_keys) == 4
+        writer.close()
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize("frame", ["00000000", "00000004 00000000", "0000000a 03e7 0000 00000001 ffff", "ffffffff"])
+def test_garbage_ends_the_connection_and_no_other(tmp_path: Path, frame: str) -> None:
+    async def scenario(client: Client, _broker: Broker, host: str, port: int) -> None:
+        reader, writer = await asyncio.open_connection(host, port)
+        writer.write(bytes.fromhex(frame.replace(" ", "")))
+        assert await reader.read() == b""
+        writer.close()
+        assert (await client.produce(batch_of("still here"))).base_offset == 0
+
+    run(tmp_path, scenario)
