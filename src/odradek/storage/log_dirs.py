@@ -173,9 +173,10 @@ class LogDirs:
 
     def _load_log(self, log_dir: LogDir, found: Found, situation: Situation) -> None:
         try:
+            topic_id = self._read_topic_id(found.path)
             recovered = recover(self._open_files, situation)
             log = self._make_log(log_dir, found.path, found.partition, recovered)
-            log.topic_id = self._read_topic_id(found.path)
+            log.topic_id = topic_id
             if found.mark is Mark.NONE and not self._wins(log):
                 return
         except (OSError, CorruptFile) as error:

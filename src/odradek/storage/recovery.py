@@ -67,7 +67,13 @@ class Recovered:
 
 
 def recover(open_files: OpenFiles, situation: Situation) -> Recovered:
-    return _Recovery(open_files, situation).run()
+    """Raises OSError, or CorruptFile where a person must decide; no file is left open then."""
+    recovery = _Recovery(open_files, situation)
+    try:
+        return recovery.run()
+    except (OSError, CorruptFile):
+        recovery.abandon()
+        raise
 
 
 class _Recovery:
@@ -75,6 +81,7 @@ class _Recovery:
         self._open_files = open_files
         self._files: Files = open_files.files
         self._now = situation
+        self._made: list[Segment] = []
         self._events: list[Event] = []
         self._scanned_bytes = 0
         self._snapshots = Snapshots(self._files, situation.directory, ())
@@ -118,6 +125,10 @@ class _Recovery:
             self._now.clean,
         )
 
+    def abandon(self) -> None:
+        for segment in self._made:
+            segment.abandon()
+
     # --- what an interrupted step left behind
 
     def _finish_interrupted_steps(self, entries: dict[str, Entry]) -> dict[str, Entry]:
@@ -125,15 +136,19 @@ class _Recovery:
         parsed = {name: names.parse_file_name(name) for name in sorted(entries)}
         cleaned = [each[0] for each in parsed.values() if each and each[2] == names.CLEANED]
         swaps: list[str] = []
+        void: list[str] = []
+        others: list[str] = []
         for name, each in parsed.items():
             mark = each[2] if each else ""
             # Cleaned files are renamed to .swap from the last to the first: while one is left under its old name, the
             # renaming had not ended, the old segments are still whole, and the swaps at or above it are void.
-            if mark == names.SWAP and each and not (cleaned and each[0] >= min(cleaned)):
-                swaps.append(name)
-            elif mark in (names.DELETED, names.CLEANED, names.SWAP) or name.endswith(names.TEMP):
-                self._remove(name)
-                del entries[name]
+            if mark == names.SWAP and each:
+                (void if cleaned and each[0] >= min(cleaned) else swaps).append(name)
+            elif mark in (names.DELETED, names.CLEANED) or name.endswith(names.TEMP):
+                others.append(name)
+        for name in (*void, *others):  # in this order: without .cleaned, a .swap counts
+            self._remove(name)
+            del entries[name]
         if swaps:
             self._finish_swap(entries, swaps)
         return entries
@@ -226,7 +241,9 @@ class _Recovery:
         return not self._now.clean and end == self._now.recovery_point
 
     def _segment(self, base: Offset, sizes: Sizes) -> Segment:
-        return Segment(self._open_files, self._now.directory, base, sizes, self._now.now)
+        segment = Segment(self._open_files, self._now.directory, base, sizes, self._now.now)
+        self._made.append(segment)
+        return segment
 
     def _scan(self, segments: list[Segment], rest: list[tuple[Offset, Sizes, bool]]) -> bool:
         """Read a segment from its start and bring its files in line with it; True if the log ends in it."""

@@ -339,6 +339,8 @@ class Segment:
             if head.max_timestamp > max_timestamp:
                 raise CorruptFile(f"{self.time_index.entries.path}: ends before timestamp {head.max_timestamp}")
             first = False
+        if self._txn_index_size:
+            self._check_last_aborted(file, self.txn_index.entries()[-1])
 
     def _check_last_entry(self, file: File, offset: Offset, position: FilePos) -> None:
         place = batches.find(file, self.size, offset, position) if 0 < position < self.size else None
@@ -352,6 +354,14 @@ class Segment:
             if head.max_timestamp == timestamp:
                 return
         raise CorruptFile(f"{self.time_index.entries.path}: offset {offset} has no timestamp {timestamp}")
+
+    def _check_last_aborted(self, file: File, txn: AbortedTxn) -> None:
+        place = self.find(txn.last_offset)
+        if place is not None:
+            _, head = next(batches.heads(file, self.size, place.position))
+            if head.is_control and (head.base_offset, head.producer_id) == (txn.last_offset, txn.producer_id):
+                return
+        raise CorruptFile(f"{self.path(names.TXN_INDEX)}: no marker of producer {txn.producer_id} at {txn.last_offset}")
 
     def _has_timestamps(self, file: File) -> bool:
         return next(batches.heads(file, self.size))[1].max_timestamp >= 0

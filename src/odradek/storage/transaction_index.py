@@ -36,7 +36,7 @@ def parse(data: bytes, path: str, base: Offset) -> list[AbortedTxn]:
         at = number * ENTRY_SIZE
         if version != VERSION:
             raise CorruptFile(f"{path} at {at}: version {version} of an entry is not known")
-        if not (entry.first_offset <= entry.last_offset and entry.last_offset > last):
+        if not (entry.first_offset < entry.last_offset and entry.last_offset > last):
             raise CorruptFile(f"{path} at {at}: offsets {entry.first_offset} to {entry.last_offset} out of order")
         last = entry.last_offset
         entries.append(entry)

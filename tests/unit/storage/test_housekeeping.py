@@ -171,7 +171,7 @@ def test_a_partition_deleted_in_the_middle_of_a_round_is_skipped(house: House) -
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
+    while not condition():  # noqa: ASYNC110 - there is nobody who could tell
         await asyncio.sleep(0.001)
 
 

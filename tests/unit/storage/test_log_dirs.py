@@ -150,6 +150,7 @@ def test_many_logs_are_synced_at_once_when_a_node_stops(disk: FaultyDisk) -> Non
     assert found == {number: [str(number)] for number in range(100)}
 
 
+@pytest.mark.slow
 def test_a_thousand_partitions_live_under_sixteen_handles() -> None:
     disk = FaultyDisk("/a")
     dirs = LogDirs.open(OpenFiles(disk, 16), ["/a"], setting())

@@ -55,6 +55,7 @@ def test_within_a_batch_the_record_is_found(log: Log) -> None:
     assert newest == (1, NOW + 9, 4)
 
 
+@pytest.mark.slow
 def test_times_that_do_not_rise_are_found_all_the_same(disk: FaultyDisk) -> None:
     for seed in range(10):
         rng = Random(seed)
