@@ -78,8 +78,8 @@ class Client:
         response = await self.ask(produce_request(batch, acks), ProduceResponse, version)
         return response.responses[0].partition_responses[0]
 
-    async def fetch(self, offset: int, version: int = 11, **options: int) -> PartitionData:
-        response = await self.ask(fetch_request(offset, **options), FetchResponse, version)
+    async def fetch(self, offset: int, max_wait_ms: int = 0) -> PartitionData:
+        response = await self.ask(fetch_request(offset, max_wait_ms), FetchResponse, 11)
         return response.responses[0].partitions[0]
 
     async def is_cut_off(self) -> bool:
@@ -91,10 +91,10 @@ def produce_request(batch: bytes | bytearray, acks: int = -1, topic: str = "orde
     return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=(data,))
 
 
-def fetch_request(offset: int, **options: int) -> FetchRequest:
-    part = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=options.pop("partition_max", 1 << 20))
-    settings = {"max_wait_ms": 0, "min_bytes": 1, **options}
-    return FetchRequest(topics=(FetchTopic(topic="orders", partitions=(part,)),), **settings)
+def fetch_request(offset: int, max_wait_ms: int = 0, min_bytes: int = 1) -> FetchRequest:
+    part = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+    topic = FetchTopic(topic="orders", partitions=(part,))
+    return FetchRequest(topics=(topic,), max_wait_ms=max_wait_ms, min_bytes=min_bytes)
 
 
 def batch_of(*values: str, **spec: object) -> bytearray:
@@ -183,7 +183,7 @@ def test_a_fetch_waits_for_records_and_not_longer_than_it_said(tmp_path: Path) -
     async def scenario(client: Client, broker: Broker, host: str, port: int) -> None:
         reader, writer = await asyncio.open_connection(host, port)
         other = Client(reader, writer)
-        client.send(fetch_request(0, max_wait_ms=30_000, min_bytes=1), 11)
+        client.send(fetch_request(0, max_wait_ms=30_000), 11)
         partition = broker.partitions[TopicPartition("orders", 0)]
         async with asyncio.timeout(20):
             while not partition.waiting:  # noqa: ASYNC110
