@@ -8,8 +8,10 @@ import pytest
 from odradek.model.numbers import Offset, ProducerId
 from odradek.records.batch import Codec
 from odradek.records.builder import BatchSpec
-from odradek.storage import meta_properties, names
+from odradek.storage import meta_properties, names, producer_snapshot
+from odradek.storage.files import File
 from odradek.storage.meta_properties import MetaProperties
+from odradek.storage.producer_state import Producer
 from odradek.storage.verify import Finding, NotADataDirectory, Severity, Verification
 from odradek.testing.disk import CHANGES, Fault, FaultyDisk, Op
 from odradek.testing.logs import ORDERS, SMALL, append, end_txn, log_of, open_dirs, open_log, setting
@@ -287,6 +289,15 @@ def test_the_index_of_another_segment() -> None:
     assert findings[-1].text.endswith(" more like these")
 
 
+def test_an_entry_for_the_end_of_a_later_batch_is_how_followers_wrote_it_once(disk: FaultyDisk) -> None:
+    """Before Kafka 4 an entry was made for all that a follower fetched at once: a search finds its way by it."""
+    data = disk.read_whole(INDEX)
+    first, second = (int.from_bytes(data[at : at + 4], "big") for at in (0, 8))
+    assert second > first + 1
+    change(disk, INDEX, 0, (second - 1).to_bytes(4, "big"))
+    assert [(finding.severity, finding.path, finding.position) for finding in verify(disk)] == [(NOTE, INDEX, 0)]
+
+
 def test_an_index_that_is_out_of_order(disk: FaultyDisk) -> None:
     data = disk.read_whole(INDEX)
     disk.put(INDEX, data[8:16] + data[:8] + data[16:])
@@ -316,19 +327,34 @@ def test_a_missing_entry_of_the_transaction_index(disk: FaultyDisk) -> None:
 
 def test_a_snapshot_of_another_moment(disk: FaultyDisk) -> None:
     _, second, third, *_ = base_offsets(disk)
-    disk.put(segment_path(second, ".snapshot"), disk.read_whole(segment_path(third, ".snapshot")))
+    disk.put(segment_path(third, ".snapshot"), disk.read_whole(segment_path(second, ".snapshot")))
     findings = verify(disk)
-    assert {finding.path for finding in findings} == {segment_path(second, ".snapshot")}
+    assert {finding.path for finding in findings} == {segment_path(third, ".snapshot")}
     assert any("last sequence" in finding.text for finding in findings)
 
 
 def test_a_snapshot_within_a_batch_and_one_past_the_end(disk: FaultyDisk) -> None:
-    empty = disk.read_whole(segment_path(base_offsets(disk)[1], ".snapshot"))
+    empty = producer_snapshot.pack([])
     disk.put(segment_path(1, ".snapshot"), empty)
     disk.put(segment_path(10**6, ".snapshot"), empty)
     texts = [finding.text for finding in verify(disk)]
     assert texts[0] == "stands within a batch of offsets 0 to 1"
     assert texts[1].startswith("stands past the end of the log")
+
+
+def test_a_snapshot_that_contradicts_itself(disk: FaultyDisk) -> None:
+    first, second, *_ = base_offsets(disk)
+    disk.remove(segment_path(first, ".log"))
+    twins = [Producer(ProducerId(number)) for number in (1, 1, 2, 3)]
+    twins[2].txn_first_offset = twins[3].txn_first_offset = Offset(1)
+    twins[0].txn_first_offset = Offset(second)
+    path = segment_path(second, ".snapshot")
+    disk.put(path, producer_snapshot.pack(twins))
+    assert [finding.text for finding in verify(disk) if finding.path == path] == [
+        f"producer 1 has offset {second}, past the snapshot's own",
+        "producer 1 is there twice",
+        "two transactions begin at offset 1",
+    ]
 
 
 def test_where_the_log_begins_later_it_is_replayed_from_the_snapshot_there(disk: FaultyDisk) -> None:
@@ -449,6 +475,18 @@ def test_a_disk_that_fails_in_the_middle_of_a_segment(disk: FaultyDisk) -> None:
 def test_a_file_that_goes_away_while_a_broker_is_at_work(disk: FaultyDisk) -> None:
     disk.inject(Fault(Op.OPEN, LOG, errno.ENOENT))
     assert (NOTE, f"{LOG}: went away while the directory was read") in told(verify(disk, held=True))
+
+
+def test_a_segment_that_compaction_replaces_while_it_is_read(disk: FaultyDisk) -> None:
+    class Busy(FaultyDisk):
+        def open_to_read(self, path: str) -> File:
+            if path == LOG:  # its index was read already
+                disk.put(LOG, disk.read_whole(segment_path(base_offsets(disk)[1], ".log"))[:100])
+            return disk.open_to_read(path)
+
+    busy = Busy()
+    busy._root = disk._root
+    assert (NOTE, f"{LOG}: was replaced while it was read") in told(verify(busy, held=True))
 
 
 # --- several directories

@@ -12,8 +12,8 @@ from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.producer_state import Producer, ProducerState
 from odradek.storage.verify import quorum
 from odradek.storage.verify.continuity import Continuity
-from odradek.storage.verify.findings import Finding, Run, error, from_corrupt, from_os, note, warning
-from odradek.storage.verify.producers import ProducerCheck
+from odradek.storage.verify.findings import Finding, Run, Severity, error, from_corrupt, from_os, note, warning
+from odradek.storage.verify.producers import ProducerCheck, faults
 from odradek.storage.verify.segment import Circumstances, Course, SegmentCheck
 
 _LEFTOVERS = {
@@ -140,11 +140,16 @@ class PartitionCheck:
             path = self._path(names.file_name(offset, names.SNAPSHOT))
             self._run.tally.files += 1
             try:
-                snapshots[offset] = producer_snapshot.parse(self._run.files.read_whole(path), path)
+                producers = producer_snapshot.parse(self._run.files.read_whole(path), path)
             except CorruptFile as corrupt:
                 yield from_corrupt(path, corrupt)
             except OSError as problem:
                 yield from_os(path, problem, self._now.in_use)
+            else:
+                wrong = list(faults(offset, producers))
+                yield from (error(path, text) for text in wrong)
+                if not wrong:
+                    snapshots[offset] = producers
         return snapshots
 
     # --- the log
@@ -181,7 +186,26 @@ class PartitionCheck:
         if not bases:
             yield warning(self._directory, "has no segment; a broker makes one at its next start")
         for base, next_base in zip(bases, [*bases[1:], None], strict=True):
-            yield from SegmentCheck(self._run, course, base, self._listing.segments[base]).run(next_base)
+            findings = SegmentCheck(self._run, course, base, self._listing.segments[base]).run(next_base)
+            yield from self._unless_replaced(course, base, findings) if self._now.in_use and next_base else findings
+
+    def _unless_replaced(self, course: Course, base: Offset, findings: Iterator[Finding]) -> Iterator[Finding]:
+        """A broker that compacts a log puts new files in the place of old ones: what was read may be of both."""
+        found = list(findings)
+        path = self._path(names.file_name(base, names.LOG))
+        if any(finding.severity is Severity.ERROR for finding in found) and self._changed(base):
+            course.continuity.broken = True
+            course.producers.lose_track()
+            found = [note(path, "was replaced while it was read")]
+        yield from found
+
+    def _changed(self, base: Offset) -> bool:
+        try:
+            sizes = {entry.name: entry.size for entry in self._run.list(self._directory)}
+        except OSError:
+            return True
+        listed = self._listing.segments[base].items()
+        return any(sizes.get(names.file_name(base, suffix)) != size for suffix, size in listed)
 
     def _check_end(self, course: Course, epochs: LeaderEpochs | None) -> Iterator[Finding]:
         end, sure = course.continuity.next_offset, not course.continuity.broken

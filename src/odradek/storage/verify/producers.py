@@ -13,7 +13,7 @@ from odradek.records.control import end_txn_marker
 from odradek.storage import names
 from odradek.storage.producer_state import NO_COORDINATOR_EPOCH, Producer, ProducerState
 from odradek.storage.transaction_index import ENTRY_SIZE, AbortedTxn
-from odradek.storage.verify.findings import Finding, error, warning
+from odradek.storage.verify.findings import Finding, Severity, error
 
 _NEVER = 1 << 64
 
@@ -104,15 +104,17 @@ class ProducerCheck:
 
     # --- the transaction index
 
-    def end_segment(self, path: str, entries: list[AbortedTxn], *, whole: bool, sure: bool) -> Iterator[Finding]:
-        """`whole`: nothing of the segment was damaged or compacted; `sure`: its index must be complete by now."""
+    def end_segment(
+        self, path: str, entries: list[AbortedTxn], *, whole: bool, missing: Severity | None
+    ) -> Iterator[Finding]:
+        """`whole`: nothing of the segment was damaged or compacted; `missing`: what an entry too few amounts to."""
         aborted = {txn.last_offset: txn for txn in self._aborted}
         for number, entry in enumerate(entries):
             yield from self._check_entry(path, number * ENTRY_SIZE, entry, aborted.pop(entry.last_offset, None), whole)
-        if self._replay is not None:
+        if self._replay is not None and missing is not None:
             for txn in aborted.values():
                 text = f"no entry for the transaction of producer {txn.producer_id} aborted at {txn.last_offset}"
-                yield (error if sure else warning)(path, text, len(entries) * ENTRY_SIZE)
+                yield Finding(missing, path, text, len(entries) * ENTRY_SIZE)
         self.forget_segment()
 
     def forget_segment(self) -> None:
@@ -128,6 +130,23 @@ class ProducerCheck:
             yield error(path, text, at)
         elif self._replay is not None:
             yield error(path, f"the transaction aborted at offset {entry.last_offset} has no records", at)
+
+
+def faults(offset: Offset, producers: Sequence[Producer]) -> Iterator[str]:
+    """What is wrong with a snapshot at `offset` by itself."""
+    ids: set[ProducerId] = set()
+    open_at: set[Offset] = set()
+    for producer in producers:
+        last = producer.batches[-1].last_offset if producer.batches else NO_OFFSET
+        if producer.id < 0 or producer.id in ids:
+            yield f"producer {producer.id} is there twice" if producer.id >= 0 else f"producer id {producer.id}"
+        if max(last, producer.txn_first_offset) >= offset:
+            yield f"producer {producer.id} has offset {max(last, producer.txn_first_offset)}, past the snapshot's own"
+        if producer.txn_first_offset in open_at:
+            yield f"two transactions begin at offset {producer.txn_first_offset}"
+        ids.add(producer.id)
+        if producer.txn_first_offset != NO_OFFSET:
+            open_at.add(producer.txn_first_offset)
 
 
 def _differences(stored: Producer, known: Producer) -> Iterator[str]:

@@ -10,7 +10,7 @@ from odradek.records.record import check_records
 from odradek.storage import names, offset_index, time_index, transaction_index
 from odradek.storage.files import File
 from odradek.storage.verify.continuity import Continuity
-from odradek.storage.verify.findings import Finding, Run, error, from_corrupt, from_os, note, warning
+from odradek.storage.verify.findings import Finding, Run, Severity, error, from_corrupt, from_os, note, warning
 from odradek.storage.verify.indexes import OffsetIndexCheck, TimeIndexCheck, offset_index_check, time_index_check
 from odradek.storage.verify.producers import ProducerCheck
 from odradek.storage.verify.walk import Damage, Kind, walk
@@ -85,8 +85,9 @@ class SegmentCheck:
             finally:
                 file.close()
         yield from self._end_indexes(index, time, moving=moving)
-        finished = self._now.clean or (next_base is not None and next_base <= (self._now.recovery_point or 0))
-        yield from self._end_txn_index(txn_data, finished=finished)
+        synced = self._now.clean or (next_base is not None and next_base <= (self._now.recovery_point or 0))
+        missing = None if moving else Severity.ERROR if synced else Severity.WARNING
+        yield from self._end_txn_index(txn_data, missing)
         self._run.tally.files += len(self._sizes)
         self._run.tally.segments += 1
 
@@ -196,7 +197,7 @@ class SegmentCheck:
             yield from index.end(self._course.continuity.next_offset)
             yield from time.end()
 
-    def _end_txn_index(self, data: bytes | None, *, finished: bool) -> Iterator[Finding]:
+    def _end_txn_index(self, data: bytes | None, missing: Severity | None) -> Iterator[Finding]:
         path = self._path_of(names.TXN_INDEX)
         entries = None
         try:
@@ -207,4 +208,4 @@ class SegmentCheck:
             self._course.producers.forget_segment()
             return
         whole = self._whole and self._now.cleaned_to is None
-        yield from self._course.producers.end_segment(path, entries, whole=whole, sure=finished)
+        yield from self._course.producers.end_segment(path, entries, whole=whole, missing=missing)

@@ -93,7 +93,7 @@ class Verification:
 
     def _is_new(self, path: str) -> bool:
         known = len(self._added)
-        self._added.add(os.path.abspath(path))
+        self._added.add(os.path.realpath(path))
         return len(self._added) > known
 
     def _count(self, entries: list[Entry]) -> None:

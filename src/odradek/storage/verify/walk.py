@@ -108,7 +108,7 @@ class _Walk:
         """The head can be read, the batch is not right."""
         left = self._size - position
         if head.size > left:
-            if self._crc(position + CRC_START, self._size) == head.crc:
+            if left <= _LARGE and self._crc(position + CRC_START, self._size) == head.crc:
                 text = f"the batch says that it has {head.size} bytes; its CRC fits the {left} that are there"
                 return self._damage(Kind.BAD, position, self._size, text)
             end = self._find_batch(position + 1)
