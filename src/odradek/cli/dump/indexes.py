@@ -121,12 +121,13 @@ def _compare_offsets(files: Files, index: _Index, printer: Printer, wanted: Want
 
 def _last_offset_at(file: File, position: int) -> int | str:
     """The last offset of the batch there, or why there is none."""
+    size = file.size()
+    if not 0 <= position < size:
+        return f"none, the file has {size} bytes"
     try:
-        for _, head in batches.heads(file, file.size(), position):
-            return head.last_offset
+        return next(batches.heads(file, size, position))[1].last_offset
     except CorruptBatch:
         return "none, no batch starts there"
-    return "none, the file ends before"
 
 
 # --- the time index
@@ -188,7 +189,7 @@ class _Segment:
     def batch_with(self, offset: Offset) -> BatchHead | None:
         """The first batch that ends at or after `offset`; None if there is none, or it cannot be got to."""
         after = bisect_right([start for start, _ in self._starts], offset)
-        start = FilePos(self._starts[after - 1][1] if after else 0)
+        start = FilePos(max(0, self._starts[after - 1][1]) if after else 0)
         return self._find(offset, start) or (self._find(offset, FilePos(0)) if start else None)
 
     def _find(self, offset: Offset, start: FilePos) -> BatchHead | None:
