@@ -250,8 +250,8 @@ class Segment:
         """The first batch whose last offset is at least `offset`."""
         indexed, position = self.index.lookup(offset)
         file = self.log.get()
-        if position == 0:
-            return batches.find(file, self.size, offset, position)
+        if not 0 < position < self.size:  # no entry; or one that is damaged
+            return batches.find(file, self.size, offset, FilePos(0))
         try:
             return batches.find(file, self.size, offset, position, first_ends=indexed)
         except CorruptBatch:
