@@ -170,7 +170,7 @@ class ProducerState:
         producer.txn_first_offset = NO_OFFSET
         if first < 0:
             return None
-        del self._open_txns[first]
+        self._open_txns.pop(first, None)  # a damaged snapshot may give two producers the same one
         stable = self.first_undecided_offset
         txn = AbortedTxn(head.producer_id, first, at, Offset(at + 1) if stable is None else stable)
         return CompletedTxn(txn, aborted=not marker.commit)
