@@ -1,0 +1,1 @@
+"""What the cluster's records say: an immutable image, deltas between images, and snapshots. Decides nothing."""

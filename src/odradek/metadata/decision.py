@@ -1,0 +1,13 @@
+"""What a command comes to: records that are to be written, and the answer to give once they are committed."""
+
+from typing import Generic, NamedTuple, TypeVar
+
+from odradek.wire.schema import Message
+
+R = TypeVar("R")
+
+
+class Decision(NamedTuple, Generic[R]):
+    records: tuple[Message, ...]
+    """Written as one batch: all of them count, or none."""
+    reply: R
