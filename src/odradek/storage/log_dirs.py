@@ -61,7 +61,14 @@ class LogDirs:
     def open(
         cls, open_files: OpenFiles, paths: list[str], setting: Setting, progress: Progress = no_progress
     ) -> "LogDirs":
-        """Blocks until every log is ready.
+        """Take the directories and load every log in them. Blocks. Raises what `take` raises."""
+        node = cls.take(open_files, paths, setting)
+        node.load(progress)
+        return node
+
+    @classmethod
+    def take(cls, open_files: OpenFiles, paths: list[str], setting: Setting) -> "LogDirs":
+        """Lock the directories and read whose they are; the logs come with `load`.
 
         Raises DirectoryInUse where another process holds a directory, InvalidConfig where they do not belong together,
         StorageFailed where none can be used. One that cannot be read is out of service; the others open.
@@ -74,11 +81,18 @@ class LogDirs:
                 reasons = "; ".join(str(event.fields.get("reason")) for event in node.events)
                 raise StorageFailed(f"no log directory can be used: {reasons}")
             node._check_identities()
-            node._load(progress)
         except BaseException:
             node.abandon()
             raise
         return node
+
+    def load(self, progress: Progress = no_progress) -> None:
+        """Blocks until every log is ready."""
+        try:
+            self._load(progress)
+        except BaseException:
+            self.abandon()
+            raise
 
     @property
     def _files(self) -> Files:
