@@ -1,0 +1,226 @@
+"""Changing the settings of topics and brokers."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from functools import partial
+from typing import Any, NamedTuple
+
+from odradek.controller.broker_keys import READ_ONLY, topic_key_of
+from odradek.controller.context import Context
+from odradek.controller.errors import BrokerNotRegistered, InvalidConfiguration, InvalidRequest
+from odradek.controller.topic_names import check_name
+from odradek.metadata.decision import Decision
+from odradek.metadata.image import ConfigResource, Image, ResourceType
+from odradek.model.errors import BrokerError, InvalidConfig, UnknownTopicOrPartition
+from odradek.model.settings import Key, Kind
+from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
+from odradek.wire.records.metadata import ClearElrRecord, ConfigRecord
+from odradek.wire.schema import Message
+
+MIN_INSYNC = "min.insync.replicas"
+VALUE_LENGTH_MAX = 32_767
+
+
+class Operation(IntEnum):
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class Change(NamedTuple):
+    name: str
+    operation: int
+    value: str | None = None
+
+
+class Alteration(NamedTuple):
+    resource: ConfigResource
+    changes: Sequence[Change]
+
+
+class Replacement(NamedTuple):
+    """All settings of a resource: those that are not named go back to their defaults."""
+
+    resource: ConfigResource
+    values: Sequence[tuple[str, str | None]]
+
+
+class Altered(NamedTuple):
+    resource: ConfigResource
+    error: BrokerError | None
+
+
+Values = dict[str, str | None]
+"""What settings become; None for the default."""
+
+
+def alter(
+    image: Image, alterations: Sequence[Alteration], context: Context, *, validate_only: bool = False
+) -> Decision[tuple[Altered, ...]]:
+    """Change some settings and leave the others. What is wrong with one resource is its own outcome."""
+    wanted = [(each.resource, partial(_incremental, image, each)) for each in alterations]
+    return _decide(image, wanted, context, validate_only)
+
+
+def replace(
+    image: Image, replacements: Sequence[Replacement], context: Context, *, validate_only: bool = False
+) -> Decision[tuple[Altered, ...]]:
+    """Settings that are not named go back to their defaults. What is wrong with one resource is its own outcome."""
+    wanted = [(each.resource, partial(_whole, image, each)) for each in replacements]
+    return _decide(image, wanted, context, validate_only)
+
+
+def _decide(
+    image: Image,
+    wanted: Sequence[tuple[ConfigResource, Callable[[], Values]]],
+    context: Context,
+    validate_only: bool,
+) -> Decision[tuple[Altered, ...]]:
+    asked = Counter(resource for resource, _ in wanted)
+    records: list[Message] = []
+    outcomes: dict[ConfigResource, BrokerError | None] = {}
+    for resource, values_of in wanted:
+        try:
+            if asked[resource] > 1:
+                raise InvalidRequest(f"{resource.name!r} is named more than once")
+            values = values_of()
+            _check(image, resource, values, context)
+            records += records_of(image, resource, values)
+            outcomes[resource] = None
+        except BrokerError as error:
+            outcomes[resource] = error
+    reply = tuple(Altered(resource, error) for resource, error in outcomes.items())
+    return Decision(() if validate_only else tuple(records), reply)
+
+
+def records_of(image: Image, resource: ConfigResource, values: Mapping[str, str | None]) -> tuple[Message, ...]:
+    """What is set already is not written again; to a broker it is, which may then read a file anew."""
+    now = image.configs.of(*resource)
+    changed = {
+        name: value for name, value in values.items() if resource.type == ResourceType.BROKER or now.get(name) != value
+    }
+    records: list[Message] = [
+        ConfigRecord(resource_type=resource.type, resource_name=resource.name, name=name, value=value)
+        for name, value in changed.items()
+    ]
+    if MIN_INSYNC in changed and image.has_eligible_leaders:
+        # Who is eligible depends on it: what is known of that is of no use now. Without a name, of all topics.
+        records.append(ClearElrRecord(topic_name=resource.name if resource.type == ResourceType.TOPIC else ""))
+    return tuple(records)
+
+
+# --- what is asked for
+
+
+def _incremental(image: Image, alteration: Alteration) -> Values:
+    resource, changes = alteration
+    if len({change.name for change in changes}) < len(changes):
+        raise InvalidRequest("a setting is named more than once")
+    now = image.configs.of(*resource)
+    return {change.name: _changed(resource, change, now.get(change.name)) for change in changes}
+
+
+def _changed(resource: ConfigResource, change: Change, now: str | None) -> str | None:
+    if change.operation not in tuple(Operation):
+        raise InvalidRequest(f"{change.operation} is nothing that can be done to a setting")
+    operation = Operation(change.operation)
+    if operation is Operation.DELETE:
+        return None
+    if change.value is None:
+        raise InvalidRequest(f"{change.name} without a value")
+    if operation is Operation.SET:
+        return change.value
+    entries = _entries(resource, change.name, now)
+    asked = change.value.split(",")
+    if operation is Operation.APPEND:
+        entries += [entry for entry in dict.fromkeys(asked) if entry not in entries]
+    else:
+        entries = [entry for entry in entries if entry not in asked]
+    return ",".join(entries)
+
+
+def _entries(resource: ConfigResource, name: str, now: str | None) -> list[str]:
+    """Of a list, as it is set or by default."""
+    key = TOPIC_KEYS.get(name) if resource.type == ResourceType.TOPIC else topic_key_of(name)
+    if key is None or key.kind is not Kind.LIST:
+        raise InvalidConfiguration(f"{name} is no list, so nothing can be added to it or taken from it")
+    text = key.format(key.default) if now is None else now
+    return [entry for entry in (text or "").split(",") if entry]
+
+
+def _whole(image: Image, replacement: Replacement) -> Values:
+    resource, given = replacement
+    values = dict(given)
+    if len(values) < len(given):
+        raise InvalidRequest("a setting is named more than once")
+    missing = [name for name, value in given if value is None]
+    if missing:
+        raise InvalidRequest(f"settings without a value: {', '.join(missing)}")
+    return {**dict.fromkeys(image.configs.of(*resource)), **values}
+
+
+# --- what is allowed
+
+
+def _check(image: Image, resource: ConfigResource, values: Values, context: Context) -> None:
+    if resource.type == ResourceType.TOPIC:
+        check_name(resource.name)
+        check_topic(_after(image, resource, values), context)
+        if resource.name not in image.topics:
+            raise UnknownTopicOrPartition(f"there is no topic {resource.name}")
+    elif resource.type == ResourceType.BROKER:
+        _check_broker_name(image, resource.name)
+        _check_broker(image, resource, values)
+    else:
+        raise InvalidRequest(f"settings of resources of type {resource.type} are not kept")
+    for name, value in values.items():
+        if value is not None and len(value) > VALUE_LENGTH_MAX:
+            raise InvalidConfiguration(f"the value of {name} has more than {VALUE_LENGTH_MAX} characters")
+
+
+def _after(image: Image, resource: ConfigResource, values: Values) -> dict[str, str]:
+    after = {**image.configs.of(*resource), **values}
+    return {name: value for name, value in after.items() if value is not None}
+
+
+def check_topic(values: Mapping[str, str], context: Context) -> None:
+    """All that is set for a topic; raises InvalidConfiguration."""
+    try:
+        config = TopicConfig.parse(values, context.topic_defaults)
+    except InvalidConfig as error:
+        raise InvalidConfiguration(str(error)) from None
+    if config.remote_storage_enable:
+        raise InvalidConfiguration("remote.storage.enable is true, and this cluster has no remote storage")
+
+
+def _check_broker_name(image: Image, name: str) -> None:
+    if not name:
+        return
+    if not (name.isascii() and name.isdecimal()):
+        raise InvalidRequest(f"{name[:40]!r} is no broker's id")
+    if int(name) not in image.brokers:
+        raise BrokerNotRegistered(f"broker {name} is not registered")
+
+
+def _check_broker(image: Image, resource: ConfigResource, values: Values) -> None:
+    fixed = sorted(READ_ONLY & values.keys())
+    if fixed:
+        raise InvalidRequest(f"can only be changed in a broker's own configuration: {', '.join(fixed)}")
+    if MIN_INSYNC in values and image.has_eligible_leaders:
+        if resource.name:
+            raise InvalidConfiguration(f"{MIN_INSYNC} is one for all brokers while partitions have eligible leaders")
+        if values[MIN_INSYNC] is None:
+            raise InvalidConfiguration(f"{MIN_INSYNC} cannot be unset while partitions have eligible leaders")
+    for name, value in values.items():
+        key = topic_key_of(name)
+        if key is not None and value is not None:
+            _check_value(key, value)
+
+
+def _check_value(key: Key[Any], value: str) -> None:
+    try:
+        key.parse(value)
+    except InvalidConfig as error:
+        raise InvalidRequest(str(error)) from None

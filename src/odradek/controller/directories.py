@@ -1,0 +1,55 @@
+"""In which log directories replicas lie."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from odradek.controller.brokers import check_epoch
+from odradek.controller.errors import NotAReplica
+from odradek.metadata.decision import Decision
+from odradek.metadata.image import Image
+from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
+from odradek.wire.records.metadata import PartitionChangeRecord
+
+
+class InDirectory(NamedTuple):
+    topic_id: bytes
+    partition: int
+    directory: bytes
+
+
+class Assigned(NamedTuple):
+    replica: InDirectory
+    error: BrokerError | None
+
+
+def assign(
+    image: Image, broker_id: int, broker_epoch: int, replicas: Sequence[InDirectory]
+) -> Decision[tuple[Assigned, ...]]:
+    """A broker tells in which of its log directories its replicas are. What is known already is not written again."""
+    check_epoch(image, broker_id, broker_epoch)
+    records: list[PartitionChangeRecord] = []
+    reply: list[Assigned] = []
+    for replica in replicas:
+        try:
+            change = _assign(image, broker_id, replica)
+            records += () if change is None else (change,)
+            reply.append(Assigned(replica, None))
+        except BrokerError as error:
+            reply.append(Assigned(replica, error))
+    return Decision(tuple(records), tuple(reply))
+
+
+def _assign(image: Image, broker_id: int, replica: InDirectory) -> PartitionChangeRecord | None:
+    topic = image.topics.by_id(replica.topic_id)
+    if topic is None:
+        raise UnknownTopicId(f"there is no topic with id {replica.topic_id.hex()}")
+    partition = topic.partitions.get(replica.partition)
+    if partition is None:
+        raise UnknownTopicOrPartition(f"there is no partition {topic.name}-{replica.partition}")
+    if broker_id not in partition.replicas:
+        raise NotAReplica(f"broker {broker_id} has no replica of {topic.name}-{replica.partition}")
+    at = partition.replicas.index(broker_id)
+    directories = (*partition.directories[:at], replica.directory, *partition.directories[at + 1 :])
+    if directories == partition.directories:
+        return None
+    return PartitionChangeRecord(partition_id=replica.partition, topic_id=topic.id, directories=directories)

@@ -1,0 +1,56 @@
+"""Why a command is refused, each with its code."""
+
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError
+
+
+class InvalidRequest(BrokerError):
+    code = ErrorCode.INVALID_REQUEST
+
+
+class TopicAlreadyExists(BrokerError):
+    code = ErrorCode.TOPIC_ALREADY_EXISTS
+
+
+class InvalidPartitions(BrokerError):
+    code = ErrorCode.INVALID_PARTITIONS
+
+
+class InvalidReplicationFactor(BrokerError):
+    code = ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+class InvalidReplicaAssignment(BrokerError):
+    code = ErrorCode.INVALID_REPLICA_ASSIGNMENT
+
+
+class InvalidConfiguration(BrokerError):
+    code = ErrorCode.INVALID_CONFIG
+
+
+class PolicyViolation(BrokerError):
+    code = ErrorCode.POLICY_VIOLATION
+
+
+class TopicDeletionDisabled(BrokerError):
+    code = ErrorCode.TOPIC_DELETION_DISABLED
+
+
+class InvalidUpdateVersion(BrokerError):
+    code = ErrorCode.INVALID_UPDATE_VERSION
+
+
+class BrokerNotRegistered(BrokerError):
+    code = ErrorCode.BROKER_ID_NOT_REGISTERED
+
+
+class StaleBrokerEpoch(BrokerError):
+    code = ErrorCode.STALE_BROKER_EPOCH
+
+
+class InvalidRegistration(BrokerError):
+    code = ErrorCode.INVALID_REGISTRATION
+
+
+class NotAReplica(BrokerError):
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER

@@ -1,0 +1,70 @@
+"""Which brokers get the replicas of new partitions, and who of them leads first."""
+
+from collections.abc import Sequence
+
+from odradek.controller.errors import InvalidReplicaAssignment, InvalidReplicationFactor
+from odradek.metadata.image import Broker, Image, Partition
+from odradek.metadata.uuids import MIGRATING, UNASSIGNED
+from odradek.model.numbers import LeaderEpoch
+
+Replicas = tuple[int, ...]
+
+
+def place(image: Image, partitions: range, replication_factor: int) -> tuple[Replicas, ...]:
+    """Round robin over the brokers in service, so that leaders are spread; those out of service come last."""
+    brokers = [image.brokers[number] for number in sorted(image.brokers)]
+    active = [broker.id for broker in brokers if broker.active]
+    others = [broker.id for broker in brokers if not broker.active]
+    if not active:
+        raise InvalidReplicationFactor(f"{replication_factor} replicas asked for, and no broker is in service")
+    if replication_factor > len(brokers):
+        raise InvalidReplicationFactor(
+            f"{replication_factor} replicas asked for, and only {len(brokers)} broker(s) are registered"
+        )
+    first = len(image.topics)  # topics begin with different brokers
+    return tuple(
+        (*_rotated(active, first + number), *_rotated(others, first + number))[:replication_factor]
+        for number in partitions
+    )
+
+
+def _rotated(brokers: list[int], by: int) -> list[int]:
+    by = by % len(brokers) if brokers else 0
+    return brokers[by:] + brokers[:by]
+
+
+def check_assignment(image: Image, replicas: Sequence[int], replication_factor: int | None) -> None:
+    """Raises InvalidReplicaAssignment for replicas that someone chose by hand and that cannot be."""
+    if not replicas:
+        raise InvalidReplicaAssignment("an assignment has no replicas")
+    for broker in replicas:
+        if broker not in image.brokers:
+            raise InvalidReplicaAssignment(f"broker {broker} of an assignment is not registered")
+    if len(set(replicas)) < len(replicas):
+        raise InvalidReplicaAssignment(f"an assignment has a broker more than once: {list(replicas)}")
+    if replication_factor is not None and len(replicas) != replication_factor:
+        raise InvalidReplicaAssignment(
+            f"an assignment has {len(replicas)} replica(s), where other partitions have {replication_factor}"
+        )
+
+
+def new_partition(image: Image, replicas: Replicas) -> Partition | None:
+    """Led by the first replica in service; None if none is."""
+    isr = tuple(broker for broker in replicas if image.brokers[broker].active)
+    if not isr:
+        return None
+    return Partition(
+        leader=isr[0],
+        leader_epoch=LeaderEpoch(0),
+        partition_epoch=0,
+        replicas=replicas,
+        isr=isr,
+        directories=tuple(default_directory(image.brokers[broker]) for broker in replicas),
+    )
+
+
+def default_directory(broker: Broker) -> bytes:
+    """A broker with one log directory has no choice; with several it chooses, and tells."""
+    if not broker.directories:
+        return MIGRATING
+    return broker.directories[0] if len(broker.directories) == 1 else UNASSIGNED

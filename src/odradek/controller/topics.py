@@ -1,0 +1,276 @@
+"""Creating, growing and deleting topics."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from odradek.controller import configs
+from odradek.controller.context import Context
+from odradek.controller.errors import (
+    InvalidConfiguration,
+    InvalidPartitions,
+    InvalidReplicaAssignment,
+    InvalidReplicationFactor,
+    InvalidRequest,
+    PolicyViolation,
+    TopicAlreadyExists,
+    TopicDeletionDisabled,
+)
+from odradek.controller.placement import Replicas, check_assignment, new_partition, place
+from odradek.controller.topic_names import METADATA_TOPIC, check_name, colliding
+from odradek.metadata.decision import Decision
+from odradek.metadata.image import ConfigResource, Image, Partition, ResourceType, Topic
+from odradek.metadata.snapshot import partition_record
+from odradek.model.errors import BrokerError, InvalidTopic, UnknownTopicId, UnknownTopicOrPartition
+from odradek.wire.records.metadata import RemoveTopicRecord, TopicRecord
+from odradek.wire.schema import NO_UUID, Message
+
+PARTITIONS_MAX = 10_000
+"""In one request: its records go into one batch."""
+AS_DEFAULT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    name: str
+    partitions: int = AS_DEFAULT
+    replication_factor: int = AS_DEFAULT
+    assignments: Sequence[tuple[int, Replicas]] = ()
+    """Partitions with their brokers, chosen by hand; the two numbers above are not given then."""
+    configs: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    id: bytes
+    partitions: int
+    replication_factor: int
+    configs: Mapping[str, str]
+    """What was set."""
+
+
+class Created(NamedTuple):
+    name: str
+    outcome: CreatedTopic | BrokerError
+
+
+def create(
+    image: Image, topics: Sequence[NewTopic], context: Context, *, validate_only: bool = False
+) -> Decision[tuple[Created, ...]]:
+    """Raises PolicyViolation for more than can be done at once; what is wrong with one topic is its own outcome."""
+    if sum(_partitions_asked(topic, context) for topic in topics) > PARTITIONS_MAX:
+        raise PolicyViolation(f"more than {PARTITIONS_MAX} partitions in one request")
+    asked = Counter(topic.name for topic in topics)
+    records: list[Message] = []
+    outcomes: dict[str, CreatedTopic | BrokerError] = {}
+    for topic in topics:
+        try:
+            if asked[topic.name] > 1:
+                raise InvalidRequest(f"topic {topic.name} is asked for more than once")
+            decided, outcomes[topic.name] = _create(image, topic, context)
+            records += decided
+        except BrokerError as error:
+            outcomes[topic.name] = error
+    reply = tuple(Created(name, outcome) for name, outcome in outcomes.items())
+    return Decision(() if validate_only else tuple(records), reply)
+
+
+def _partitions_asked(topic: NewTopic, context: Context) -> int:
+    if topic.assignments:
+        return len(topic.assignments)
+    return context.default_partitions if topic.partitions == AS_DEFAULT else max(topic.partitions, 0)
+
+
+def _create(image: Image, topic: NewTopic, context: Context) -> tuple[list[Message], CreatedTopic]:
+    _check_new_name(image, topic.name)
+    config_records = _config_records(image, topic, context)
+    partitions = _assigned(image, topic) if topic.assignments else _placed(image, topic, context)
+    topic_id = context.unused_uuid()
+    records: list[Message] = [TopicRecord(name=topic.name, topic_id=topic_id), *config_records]
+    records += (
+        partition_record(topic_id, number, partition, image.metadata_version)
+        for number, partition in enumerate(partitions)
+    )
+    values = {name: value for name, value in topic.configs.items() if value is not None}
+    return records, CreatedTopic(topic_id, len(partitions), len(partitions[0].replicas), values)
+
+
+def _check_new_name(image: Image, name: str) -> None:
+    if name in image.topics:
+        raise TopicAlreadyExists(f"topic {name} is there already")
+    if name == METADATA_TOPIC:
+        raise InvalidRequest(f"{name} is no topic that can be created")
+    check_name(name)
+    other = colliding(image, name)
+    if other is not None:
+        raise InvalidTopic(f"topic {name} differs from {other} in nothing but dots and underscores")
+
+
+def _config_records(image: Image, topic: NewTopic, context: Context) -> tuple[Message, ...]:
+    missing = [name for name, value in topic.configs.items() if value is None]
+    if missing:
+        raise InvalidConfiguration(f"settings without a value: {', '.join(missing)}")
+    values = {name: value for name, value in topic.configs.items() if value is not None}
+    configs.check_topic(values, context)
+    resource = ConfigResource(ResourceType.TOPIC, topic.name)
+    return configs.records_of(image, resource, values)
+
+
+def _assigned(image: Image, topic: NewTopic) -> list[Partition]:
+    """As someone chose by hand."""
+    if topic.replication_factor != AS_DEFAULT or topic.partitions != AS_DEFAULT:
+        raise InvalidRequest("with an assignment, neither partitions nor replication factor can be given")
+    chosen: dict[int, Partition] = {}
+    replication_factor: int | None = None
+    for number, replicas in topic.assignments:
+        if number in chosen:
+            raise InvalidReplicaAssignment(f"partition {number} is assigned more than once")
+        check_assignment(image, replicas, replication_factor)
+        replication_factor = len(replicas)
+        chosen[number] = _in_service(image, replicas, number)
+    if sorted(chosen) != list(range(len(chosen))):
+        raise InvalidReplicaAssignment(f"partitions {sorted(chosen)} do not count from 0 without a gap")
+    return [chosen[number] for number in range(len(chosen))]
+
+
+def _in_service(image: Image, replicas: Replicas, number: int) -> Partition:
+    partition = new_partition(image, replicas)
+    if partition is None:
+        raise InvalidReplicaAssignment(f"no broker that partition {number} is assigned to is in service")
+    return partition
+
+
+def _placed(image: Image, topic: NewTopic, context: Context) -> list[Partition]:
+    if topic.replication_factor < AS_DEFAULT or topic.replication_factor == 0:
+        raise InvalidReplicationFactor(f"{topic.replication_factor} replicas: must be above 0, or -1 for the default")
+    if topic.partitions < AS_DEFAULT or topic.partitions == 0:
+        raise InvalidPartitions(f"{topic.partitions} partitions: must be above 0, or -1 for the default")
+    count = context.default_partitions if topic.partitions == AS_DEFAULT else topic.partitions
+    replication_factor = (
+        context.default_replication_factor if topic.replication_factor == AS_DEFAULT else topic.replication_factor
+    )
+    return _new_partitions(image, range(count), replication_factor)
+
+
+def _new_partitions(image: Image, numbers: range, replication_factor: int) -> list[Partition]:
+    placed = (new_partition(image, replicas) for replicas in place(image, numbers, replication_factor))
+    return [partition for partition in placed if partition is not None]  # some broker is in service, or place raises
+
+
+# --- more partitions
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    name: str
+    count: int
+    """Of all partitions, the new ones included."""
+    assignments: Sequence[Replicas] | None = None
+    """For the new ones, where someone chose by hand."""
+
+
+class Grown(NamedTuple):
+    name: str
+    error: BrokerError | None
+
+
+def create_partitions(
+    image: Image, growths: Sequence[Growth], *, validate_only: bool = False
+) -> Decision[tuple[Grown, ...]]:
+    """Partitions can be added, not taken away."""
+    asked = Counter(growth.name for growth in growths)
+    records: list[Message] = []
+    outcomes: dict[str, BrokerError | None] = {}
+    for growth in growths:
+        try:
+            if asked[growth.name] > 1:
+                raise InvalidRequest(f"topic {growth.name} is named more than once")
+            records += _grow(image, growth)
+            outcomes[growth.name] = None
+        except BrokerError as error:
+            outcomes[growth.name] = error
+    reply = tuple(Grown(name, error) for name, error in outcomes.items())
+    return Decision(() if validate_only else tuple(records), reply)
+
+
+def _grow(image: Image, growth: Growth) -> list[Message]:
+    topic = image.topics.get(growth.name)
+    if topic is None:
+        raise UnknownTopicOrPartition(f"there is no topic {growth.name}")
+    now = len(topic.partitions)
+    if growth.count <= now:
+        raise InvalidPartitions(f"topic {growth.name} has {now} partition(s), and can only get more than that")
+    numbers = range(now, growth.count)
+    if len(numbers) > PARTITIONS_MAX:
+        raise PolicyViolation(f"more than {PARTITIONS_MAX} partitions in one request")
+    replication_factor = len(next(iter(topic.partitions.values())).replicas)
+    if growth.assignments is None:
+        partitions = _new_partitions(image, numbers, replication_factor)
+    else:
+        if len(growth.assignments) != len(numbers):
+            raise InvalidReplicaAssignment(
+                f"{len(growth.assignments)} assignment(s) for {len(numbers)} new partition(s)"
+            )
+        for replicas in growth.assignments:
+            check_assignment(image, replicas, replication_factor)
+        partitions = [
+            _in_service(image, replicas, number) for number, replicas in zip(numbers, growth.assignments, strict=True)
+        ]
+    return [
+        partition_record(topic.id, number, partition, image.metadata_version)
+        for number, partition in zip(numbers, partitions, strict=True)
+    ]
+
+
+# --- deleting
+
+
+class Doomed(NamedTuple):
+    """A topic that is to go, by its name or by its id."""
+
+    name: str | None = None
+    id: bytes = NO_UUID
+
+
+class Deleted(NamedTuple):
+    name: str | None
+    id: bytes
+    error: BrokerError | None
+
+
+def delete(image: Image, doomed: Sequence[Doomed], context: Context) -> Decision[tuple[Deleted, ...]]:
+    """Raises TopicDeletionDisabled where delete.topic.enable says so."""
+    if not context.delete_topic_enable:
+        raise TopicDeletionDisabled("delete.topic.enable is false")
+    asked = Counter(doomed)
+    records: list[Message] = []
+    reply: list[Deleted] = []
+    going: set[bytes] = set()
+    for each in asked:
+        try:
+            topic = _find(image, each)
+            if asked[each] > 1 or topic.id in going:
+                raise InvalidRequest(f"topic {topic.name} is named more than once")
+            going.add(topic.id)
+            records.append(RemoveTopicRecord(topic_id=topic.id))
+            reply.append(Deleted(topic.name, topic.id, None))
+        except BrokerError as error:
+            reply.append(Deleted(each.name, each.id, error))
+    return Decision(tuple(records), tuple(reply))
+
+
+def _find(image: Image, doomed: Doomed) -> Topic:
+    if doomed.name is None:
+        if doomed.id == NO_UUID:
+            raise InvalidRequest("neither a name nor an id")
+        topic = image.topics.by_id(doomed.id)
+        if topic is None:
+            raise UnknownTopicId(f"there is no topic with id {doomed.id.hex()}")
+        return topic
+    if doomed.id != NO_UUID:
+        raise InvalidRequest("both a name and an id")
+    topic = image.topics.get(doomed.name)
+    if topic is None:
+        raise UnknownTopicOrPartition(f"there is no topic {doomed.name}")
+    return topic
