@@ -81,6 +81,8 @@ class _Recovery:
         self._open_files = open_files
         self._files: Files = open_files.files
         self._now = situation
+        self._damaged: Offset | None = None
+        """The last segment that was found to be damaged, and is not cut."""
         self._made: list[Segment] = []
         self._events: list[Event] = []
         self._scanned_bytes = 0
@@ -222,14 +224,19 @@ class _Recovery:
         if not segments:
             return self._now.log_start
         try:
-            return segments[-1].read_next_offset()
+            end = segments[-1].read_next_offset()
+            if self._now.clean and end != self._now.recovery_point:  # after a proper stop they are the same
+                segments[-1].check_tail()
+            if segments[-1].base_offset != self._damaged:
+                return end
         except CorruptBatch as error:
             end = self._now.recovery_point
             if end <= segments[-1].base_offset:
                 raise CorruptFile(f"{error}; and no recovery point tells where the log ended") from None
-            self._event("the last segment is damaged; the log goes on in a new one", reason=str(error), end=end)
-            segments.append(self._create_segment(end))
-            return end
+            self._event("the end of the last segment is damaged", reason=str(error))
+        self._event("the last segment is damaged; the log goes on in a new one", file=segments[-1].log.path, end=end)
+        segments.append(self._create_segment(end))
+        return end
 
     def _must_scan(self, end: Offset | None) -> bool:
         if self._now.clean or self._now.repaired:
@@ -302,6 +309,7 @@ class _Recovery:
                 reason=str(found.corruption),
             )
             found.valid_bytes = segment.size
+            self._damaged = segment.base_offset
         self._adopt(segments, found)
 
     def _adopt(self, segments: list[Segment], found: Rebuilt) -> None:

@@ -304,19 +304,35 @@ class Segment:
             next_offset = head.next_offset
         return next_offset
 
+    def check_tail(self) -> None:
+        """Check the CRCs of the batches that tell the end of the segment, or raise CorruptBatch."""
+        _, position = self.index.last()
+        for _ in batches.checked(self.log.get(), self.size, position):
+            pass
+
     def make_writable(self) -> None:
         """Make ready to append: count the bytes since the last index entry, drop the time index's closing entry.
 
         The closing entry is the one past the last entry of the offset index. Without it the files go on exactly as if
         the segment had never been closed, so that a rebuild gives the same bytes.
         """
+        self._drop_damaged_index()
         indexed_offset, start = self.index.last()
         self.time_index.truncate_to(Offset(indexed_offset + 1) if len(self.index.entries) else self.base_offset)
         self._max_timestamp, self._offset_of_max = self.time_index.last()
         for _, head in batches.heads(self.log.get(), self.size, start):
-            if head.max_timestamp > self._max_timestamp:
+            within = 0 <= head.last_offset - self.base_offset <= RELATIVE_OFFSET_MAX  # not so in a damaged one
+            if head.max_timestamp > self._max_timestamp and within:
                 self._max_timestamp, self._offset_of_max = head.max_timestamp, head.last_offset
         self.bytes_since_index = self.size - start
+
+    def _drop_damaged_index(self) -> None:
+        """Go on without entries rather than with those that a cut brought to the end and that are wrong."""
+        if len(self.index.entries):
+            try:
+                self._check_last_entry(self.log.get(), *self.index.last())
+            except (CorruptFile, CorruptBatch):
+                self.index.entries.truncate(0)
 
     def check_indexes(self, index_interval_bytes: int) -> None:
         """Raise CorruptFile if an index is not one of this file, properly closed. Looks at the ends only."""

@@ -447,6 +447,26 @@ def test_what_lies_below_the_recovery_point_is_never_cut() -> None:
                 values(log)
 
 
+@pytest.mark.parametrize("position", [8, 9, 10, 11, 16, 23, 24, 25, 26])
+def test_a_damaged_head_at_the_end_of_a_clean_log_does_not_move_its_end(position: int) -> None:
+    """Length, magic and last offset delta tell where the log ends, and no batch is checked after a proper stop."""
+    disk = story_disk(clean=True)
+    end = log_of(open_dirs(disk.copy())).end_offset
+    path = f"{DIRECTORY}/{last_log(disk)}"
+    content = bytearray(disk.read_whole(path))
+    log = log_of(open_dirs(disk.copy()))
+    *_, (last, _) = log.segments[-1].heads(log.segments[-1].base_offset)
+    content[last + position] ^= 0x01
+    disk.put(path, bytes(content))
+    dirs = open_dirs(disk)
+    log = log_of(dirs)
+    assert log.end_offset == end
+    assert f"{path} at {last}" in said(dirs)
+    assert append(log, "next").base_offset == end
+    assert disk.read_whole(path) == bytes(content)
+    assert offsets_and_values(log, end) == [(end, "next")]
+
+
 def test_a_hole_between_segments_that_were_not_synced_ends_the_log() -> None:
     disk = FaultyDisk("/data")
     log = open_log(disk)
