@@ -1,8 +1,10 @@
 """What the handlers of one node share: the partitions that it leads, names of topics, the flusher."""
 
 from odradek.broker.partition import Partition
+from odradek.metadata.image import EMPTY, Image
 from odradek.model.errors import UnknownTopicId, UnknownTopicOrPartition
 from odradek.model.topic_partition import TopicPartition
+from odradek.net.connection import Connection
 from odradek.storage.flush import Flusher
 
 
@@ -11,9 +13,11 @@ class Broker:
         self.node_id = node_id
         self.cluster_id = cluster_id
         self.flusher = flusher
+        self.image: Image = EMPTY
+        """The newest committed metadata; replaced whole."""
+        self.advertised: tuple[str, int] | None = None
+        """The address that clients are told; None for the one that each of them connected to."""
         self.partitions: dict[TopicPartition, Partition] = {}
-        self.names: dict[bytes, str] = {}
-        """Of topics, by their id."""
 
     def partition(self, topic: str, index: int) -> Partition:
         found = self.partitions.get(TopicPartition(topic, index))
@@ -22,7 +26,11 @@ class Broker:
         return found
 
     def name_of(self, topic_id: bytes) -> str:
-        found = self.names.get(topic_id)
-        if found is None:
+        topic = self.image.topics.by_id(topic_id)
+        if topic is None:
             raise UnknownTopicId(f"no topic with id {topic_id.hex()}")
-        return found
+        return topic.name
+
+    def address_for(self, connection: Connection) -> tuple[str, int]:
+        """Where the client of this connection reaches us."""
+        return self.advertised or connection.local

@@ -7,6 +7,7 @@ done. Transactional batches are taken as they come, since there is no coordinato
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.dispatch import Handled
+from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.partition import Partition
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, CorruptBatch, InvalidRecord, InvalidTopic, StorageFailed
@@ -23,7 +24,6 @@ from odradek.wire.messages.produce import (
 
 VERSIONS = (0, 13)
 _ACKS = (0, 1, -1)
-_INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
 
 
 class Produce:
@@ -69,7 +69,7 @@ class Produce:
             name = topic.name or self._broker.name_of(topic.topic_id)
             if acks not in _ACKS:
                 raise _InvalidAcks(f"acks {acks}")
-            if name in _INTERNAL:
+            if name in INTERNAL_TOPICS:
                 raise InvalidTopic(f"{name} is written by brokers only")
         except BrokerError as error:
             parts = tuple(_failure(part.index, error) for part in topic.partition_data)
