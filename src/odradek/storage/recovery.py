@@ -282,7 +282,7 @@ class _Recovery:
             )
         self._adopt(segments, found)
         if found.next_offset > self._now.log_start:
-            self._snapshots.write(state[0], found.next_offset)
+            self._snapshots.write(state[0], found.next_offset, again=True)
         return bool(cut) or hole
 
     def _indexes_right(self, segment: Segment, fits: bool) -> bool:

@@ -22,10 +22,12 @@ class Snapshots:
         self.problems: list[str] = []
         """Snapshots that could not be read and were removed, and places where the log could not be."""
 
-    def write(self, producers: ProducerState, offset: Offset) -> None:
-        """Not synced: recovery makes a lost one again from the log."""
-        if offset not in self.offsets:
+    def write(self, producers: ProducerState, offset: Offset, *, again: bool = False) -> None:
+        """Not synced: recovery makes a lost one again from the log. One that is there is replaced only if told so."""
+        known = offset in self.offsets
+        if again or not known:
             write_file(self._files, self._path(offset), producer_snapshot.pack(producers), sync=False)
+        if not known:
             insort(self.offsets, offset)
 
     def remove(self, offset: Offset) -> None:
