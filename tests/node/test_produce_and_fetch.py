@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import pytest
 
@@ -27,9 +26,8 @@ from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.testing.clock import ManualClock
-from odradek.wire.codec import decode
-from odradek.wire.frame import request_frame
-from odradek.wire.header import read_response_head
+from odradek.testing.raw_client import RawClient
+from odradek.testing.waiting import until
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from odradek.wire.messages.list_offsets import (
@@ -45,34 +43,12 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
-from odradek.wire.schema import Message
 
-M = TypeVar("M", bound=Message)
 CLOCK = ManualClock()
 
 
-class Client:
-    """Sends a request, waits for its answer."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        self._last_id = 0
-
-    def send(self, request: Message, version: int) -> None:
-        self._last_id += 1
-        for part in request_frame(request, version, self._last_id, "test"):
-            self._writer.write(part)  # type: ignore[arg-type]
-
-    async def receive(self, kind: type[M], version: int) -> M:
-        size = int.from_bytes(await self._reader.readexactly(4), "big")
-        frame = memoryview(await self._reader.readexactly(size))
-        _, body = read_response_head(frame, kind, version)
-        return decode(kind, version, body)
-
-    async def ask(self, request: Message, kind: type[M], version: int) -> M:
-        self.send(request, version)
-        return await self.receive(kind, version)
+class Client(RawClient):
+    """Knows the one topic of these tests."""
 
     async def produce(self, batch: bytes | bytearray, acks: int = -1, version: int = 9) -> PartitionProduceResponse:
         response = await self.ask(produce_request(batch, acks), ProduceResponse, version)
@@ -81,9 +57,6 @@ class Client:
     async def fetch(self, offset: int, max_wait_ms: int = 0) -> PartitionData:
         response = await self.ask(fetch_request(offset, max_wait_ms), FetchResponse, 11)
         return response.responses[0].partitions[0]
-
-    async def is_cut_off(self) -> bool:
-        return await self._reader.read() == b""
 
 
 def produce_request(batch: bytes | bytearray, acks: int = -1, topic: str = "orders") -> ProduceRequest:
@@ -186,8 +159,7 @@ def test_a_fetch_waits_for_records_and_not_longer_than_it_said(tmp_path: Path) -
         client.send(fetch_request(0, max_wait_ms=30_000), 11)
         partition = broker.partitions[TopicPartition("orders", 0)]
         async with asyncio.timeout(20):
-            while not partition.waiting:  # noqa: ASYNC110
-                await asyncio.sleep(0)
+            await until(lambda: partition.waiting)
             await other.produce(batch_of("late"))
             found = await client.receive(FetchResponse, 11)
         assert values_of(found.responses[0].partitions[0]) == ["late"]
@@ -204,11 +176,9 @@ def test_a_waiting_fetch_is_forgotten_when_its_client_leaves(tmp_path: Path) -> 
         reader, writer = await asyncio.open_connection(host, port)
         Client(reader, writer).send(fetch_request(0, max_wait_ms=1_000_000), 11)
         partition = broker.partitions[TopicPartition("orders", 0)]
-        while not partition.waiting:  # noqa: ASYNC110
-            await asyncio.sleep(0)
+        await until(lambda: partition.waiting)
         writer.close()
-        while partition.waiting:  # noqa: ASYNC110
-            await asyncio.sleep(0)
+        await until(lambda: not partition.waiting)
 
     run(tmp_path, scenario)
 
@@ -290,7 +260,7 @@ def test_a_client_from_the_future_learns_what_is_served(tmp_path: Path) -> None:
         answer = await client.ask(ApiVersionsRequest(), ApiVersionsResponse, 4)
         assert [key.api_key for key in answer.api_keys] == [0, 1, 2, 18]
         reader, writer = await asyncio.open_connection(host, port)
-        writer.write(bytes.fromhex("0000000b 0012 0063 00000007 ffff 00".replace(" ", "")))
+        writer.write(bytes.fromhex("0000000b 0012 0063 00000000 ffff 00".replace(" ", "")))
         future = await Client(reader, writer).receive(ApiVersionsResponse, 0)
         assert future.error_code == ErrorCode.UNSUPPORTED_VERSION
         assert len(future.api_keys) == 4

@@ -1,9 +1,8 @@
 """Requests to handlers, answers and errors back. The only place that catches whatever a handler may raise."""
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from odradek.broker.call import Call
 from odradek.model.errors import BadRequest, UnsupportedVersion
@@ -29,10 +28,16 @@ class Served(NamedTuple):
     handle: Handle
 
 
+class Spawns(Protocol):
+    """Runs coroutines that outlive the call that made them."""
+
+    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> object: ...
+
+
 class Dispatch:
     """The handler of all connections. `tasks` runs what must wait; it outlives the requests."""
 
-    def __init__(self, served: Mapping[int, Served], tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, served: Mapping[int, Served], tasks: Spawns) -> None:
         self._served = served
         self._tasks = tasks
 

@@ -31,10 +31,15 @@ def test_every_cut_is_refused(vectors: list[Any]) -> None:
 
 
 @pytest.mark.slow
-def test_trailing_bytes_are_refused(vectors: list[Any]) -> None:
+def test_trailing_bytes_are_refused_but_in_requests_as_kafka_does(vectors: list[Any]) -> None:
     for vector in vectors:
-        with pytest.raises(BadRequest):
-            decode(vector.kind, vector.version, vector.data + b"\x00")
+        if vector.kind.__name__.endswith("Request"):
+            assert decode(vector.kind, vector.version, vector.data + b"\x00") == decode(
+                vector.kind, vector.version, vector.data
+            )
+        else:
+            with pytest.raises(BadRequest):
+                decode(vector.kind, vector.version, vector.data + b"\x00")
 
 
 @pytest.mark.slow

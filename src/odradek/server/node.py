@@ -1,0 +1,203 @@
+"""One node: the only place that wires objects together.
+
+directories formatted -> locked -> metadata log -> broker registered -> logs loaded -> partitions led -> listening
+"""
+
+import asyncio
+import logging
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+
+from odradek.broker.broker import Broker
+from odradek.broker.dispatch import Dispatch, Served
+from odradek.broker.handlers import (
+    api_versions,
+    create_topics,
+    delete_topics,
+    describe_cluster,
+    fetch,
+    find_coordinator,
+    init_producer_id,
+    list_offsets,
+    metadata,
+    produce,
+)
+from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.replicas import Replicas
+from odradek.controller import brokers
+from odradek.controller.brokers import Registration
+from odradek.controller.context import Context
+from odradek.metadata.image import Endpoint, ResourceType
+from odradek.metadata.uuids import from_text, to_text
+from odradek.model.clock import Clock
+from odradek.model.errors import InvalidConfig
+from odradek.model.topic_config import TopicConfig
+from odradek.net.listener import Listener
+from odradek.quorum.formatting import Identity, format_directories
+from odradek.quorum.metadata_log import MetadataLog
+from odradek.quorum.opening import MetadataSetting
+from odradek.server.clock import SystemClock
+from odradek.server.tasks import Tasks
+from odradek.storage import meta_properties
+from odradek.storage.files import Files, OsFiles
+from odradek.storage.housekeeping import Housekeeping
+from odradek.storage.log_dirs import LogDirs, Setting, usable_children
+from odradek.storage.open_files import OpenFiles, capacity_within, raise_limit
+from odradek.storage.recovery import Event
+
+logger = logging.getLogger(__name__)
+
+_THREADS = 4
+_IDLE_CHECK_S = 10
+_LISTENER = "PLAINTEXT"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSetting:
+    directories: list[str]
+    """The first one has the metadata log."""
+    host: str = "127.0.0.1"
+    port: int = 9092
+    node_id: int = 1
+    """Of a new directory; one that is formatted already says it itself."""
+    topic_defaults: TopicConfig = field(default_factory=TopicConfig)
+    partitions: int = 1
+    """num.partitions"""
+    ignore_acls: bool = False
+
+
+class Node:
+    """Made by `start`, ended by `stop`."""
+
+    def __init__(self, setting: NodeSetting, clock: Clock) -> None:
+        self._setting = setting
+        self._clock = clock
+        self._stack = AsyncExitStack()
+        self.address: tuple[str, int] = ("", 0)
+
+    @classmethod
+    async def start(cls, setting: NodeSetting) -> "Node":
+        """Ready to serve when this returns. Raises InvalidConfig, DirectoryInUse, StorageFailed or OSError."""
+        node = cls(setting, SystemClock())
+        try:
+            await node._start()
+        except BaseException:
+            await node._stack.aclose()
+            raise
+        return node
+
+    async def stop(self) -> None:
+        """A clean stop: nothing is scanned at the next start."""
+        await self._stack.aclose()
+
+    async def _start(self) -> None:
+        pool = self._stack.enter_context(ThreadPoolExecutor(_THREADS, thread_name_prefix="disk"))
+        files = OsFiles()
+        identity = _format(files, self._setting, self._clock)
+        open_files = OpenFiles(files, capacity_within(raise_limit()))
+        logs = LogDirs.take(open_files, self._setting.directories, self._log_setting())
+        self._stack.callback(logs.abandon)  # nothing is left to abandon after a clean close
+        log = MetadataLog.open(logs.dirs[0], MetadataSetting(node_id=identity.node_id), pool)
+        self._metadata = log
+        _report(logs.events + log.events)
+        if log.image.acls and not self._setting.ignore_acls:
+            raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
+        epoch = self._register(log, logs, identity)
+        logs.load()
+        _report(logs.events)
+        housekeeping = Housekeeping(logs, pool, self._clock)
+        broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
+        log.commit_now(brokers.unfence(log.latest, identity.node_id, epoch).records)
+        replicas = Replicas(broker, logs, self._clock)
+        replicas.begin(log.image)
+        log.subscribe(replicas.change)
+        self._stack.callback(self._close, log, logs, identity.node_id, epoch)
+        await self._serve(broker, log, housekeeping, epoch)
+
+    def _log_setting(self) -> Setting:
+        return Setting(
+            clock=self._clock,
+            config_of=self._config_of,
+            unique_id=lambda: os.urandom(16).hex(),
+            jitter=lambda jitter_ms: int.from_bytes(os.urandom(8), "big") % jitter_ms if jitter_ms else 0,
+            children=usable_children(),
+        )
+
+    def _config_of(self, topic: str) -> TopicConfig:
+        changed = self._metadata.image.configs.of(ResourceType.TOPIC, topic)
+        return TopicConfig.parse(changed, self._setting.topic_defaults) if changed else self._setting.topic_defaults
+
+    def _register(self, log: MetadataLog, logs: LogDirs, identity: Identity) -> int:
+        ids = tuple(from_text(each.meta.directory_id) for each in logs.dirs if each.meta and each.meta.directory_id)
+        endpoint = Endpoint(self._setting.host, self._setting.port)
+        registration = Registration(identity.node_id, os.urandom(16), {_LISTENER: endpoint}, ids)
+        decision = brokers.register(log.latest, registration)
+        log.commit_now(decision.records)
+        return decision.reply
+
+    async def _serve(self, broker: Broker, log: MetadataLog, housekeeping: Housekeeping, epoch: int) -> None:
+        tasks = await self._stack.enter_async_context(Tasks())
+        context = Context(
+            new_uuid=lambda: os.urandom(16),
+            default_partitions=self._setting.partitions,
+            topic_defaults=self._setting.topic_defaults,
+        )
+        served: dict[int, Served] = {
+            0: Served(produce.VERSIONS, produce.Produce(broker).handle),
+            1: Served(fetch.VERSIONS, fetch.Fetch(broker).handle),
+            2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
+            3: Served(metadata.VERSIONS, metadata.Metadata(broker).handle),
+            10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator().handle),
+            19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context).handle),
+            20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context).handle),
+            22: Served(
+                init_producer_id.VERSIONS,
+                init_producer_id.InitProducerId(ProducerIds(log, broker.node_id, epoch)).handle,
+            ),
+            60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
+        }
+        served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served).handle)
+        listener = Listener(Dispatch(served, tasks))
+        self._stack.callback(listener.close)
+        self.address = listener.open(self._setting.host, self._setting.port)
+        tasks.create_task(housekeeping.run(), name="housekeeping")
+        tasks.create_task(_close_idle(listener), name="idle-connections")
+        tasks.create_task(_maintain(log), name="metadata-snapshots")
+
+    def _close(self, log: MetadataLog, logs: LogDirs, node_id: int, epoch: int) -> None:
+        log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
+        log.close()
+        logs.close(epoch)
+
+
+def _format(files: Files, setting: NodeSetting, clock: Clock) -> Identity:
+    """Whose directories these are; new ones are formatted."""
+    for path in setting.directories:
+        os.makedirs(path, exist_ok=True)
+    known = [meta for path in setting.directories if (meta := meta_properties.read(files, path))]
+    if known:
+        identity = Identity(known[0].cluster_id, known[0].node_id)
+    else:
+        identity = Identity(to_text(os.urandom(16)), setting.node_id)
+    format_directories(files, setting.directories, identity, lambda: os.urandom(16), clock)
+    return identity
+
+
+def _report(events: list[Event]) -> None:
+    for event in events:
+        logger.warning(event.text, extra=event.fields)
+    events.clear()
+
+
+async def _close_idle(listener: Listener) -> None:
+    while True:
+        await asyncio.sleep(_IDLE_CHECK_S)
+        listener.close_idle()
+
+
+async def _maintain(log: MetadataLog) -> None:
+    while True:
+        await asyncio.sleep(60)
+        await log.maintain()
