@@ -15,6 +15,7 @@ from odradek import __version__
 
 NOUNS = {
     "log": "check and print the files of a data directory",
+    "serve": "run a broker (under construction: see the README)",
 }
 
 EXIT_FAILED = 1

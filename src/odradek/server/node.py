@@ -60,6 +60,8 @@ class NodeSetting:
     """The first one has the metadata log."""
     host: str = "127.0.0.1"
     port: int = 9092
+    advertised: tuple[str, int] | None = None
+    """What clients are told; None for the address that each of them connected to."""
     node_id: int = 1
     """Of a new directory; one that is formatted already says it itself."""
     topic_defaults: TopicConfig = field(default_factory=TopicConfig)
@@ -109,6 +111,7 @@ class Node:
         _report(logs.events)
         housekeeping = Housekeeping(logs, pool, self._clock)
         broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
+        broker.advertised = self._setting.advertised
         log.commit_now(brokers.unfence(log.latest, identity.node_id, epoch).records)
         replicas = Replicas(broker, logs, self._clock)
         replicas.begin(log.image)
