@@ -549,6 +549,7 @@ class Log:
             self._writable.become_inactive()
         self._take_snapshot(self.end_offset)
         if sync and self.needs_sync:
+            sync_file(self.home.open_files.files, self._snapshots.path(self.end_offset))
             self.sync(closing=True)
         for segment in self._segments:
             segment.close()
