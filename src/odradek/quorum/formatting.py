@@ -6,6 +6,7 @@ takes such a directory over with `controller.quorum.voters=<node id>@<host>:<por
 and port are by then. `kafka-storage format --standalone` would write them into the log instead.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from odradek.metadata.uuids import from_text, to_text
 from odradek.model.clock import Clock
 from odradek.model.errors import InvalidConfig
 from odradek.quorum import snapshot_file
-from odradek.storage import meta_properties, names
+from odradek.storage import meta_properties
 from odradek.storage.files import Files
 from odradek.storage.meta_properties import MetaProperties
 
@@ -62,12 +63,9 @@ def _is_formatted(files: Files, path: str, identity: Identity) -> bool:
 def _format(files: Files, path: str, identity: Identity, ids: IdSource, clock: Clock) -> None:
     if not files.exists(path):
         files.make_dir(path)
+        files.sync_dir(os.path.dirname(os.path.abspath(path)))
     records = feature_records()
     level = NEW_CLUSTER["metadata.version"]
     snapshot_file.write_bootstrap(files, path, snapshot_file.pack_bootstrap(records, level, clock.now_ms()))
     # Last: with it the directory counts as formatted.
     meta_properties.write(files, path, MetaProperties(identity.cluster_id, identity.node_id, to_text(ids())))
-
-
-def is_formatted(files: Files, path: str) -> bool:
-    return files.exists(f"{path}/{names.META_PROPERTIES}")

@@ -68,7 +68,7 @@ def parse(data: bytes, path: str) -> Vote:
 
 
 def _int32(value: object) -> int:
-    if not isinstance(value, int) or not -1 <= value <= _EPOCH_MAX:
+    if type(value) is not int or not -1 <= value <= _EPOCH_MAX:
         raise ValueError(f"{value!r} is no epoch and no id")
     return value
 
