@@ -6,15 +6,16 @@ Checks, tables in the docs and answers to DescribeConfigs all derive from it.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from odradek.model.errors import InvalidConfig
 
 T = TypeVar("T")
 
+INT_MAX = (1 << 31) - 1
 LONG_MAX = (1 << 63) - 1
-"""How Kafka writes "no limit" where a number is asked for."""
+"""How Kafka writes "no limit" where a number is asked for, as it does with INT_MAX."""
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -27,9 +28,21 @@ class Kind(IntEnum):
     BOOLEAN = 1
     STRING = 2
     INT = 3
+    SHORT = 4
     LONG = 5
     DOUBLE = 6
     LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class Live(Enum):
+    """For whom a broker's setting may be changed while brokers run."""
+
+    PER_BROKER = "per-broker"
+    """For one broker at a time."""
+    CLUSTER_WIDE = "cluster-wide"
+    """For one broker or for all."""
 
 
 class Synonym(NamedTuple):
@@ -54,16 +67,22 @@ class Key(Generic[T]):
     """Numbers that are valid outside the limits."""
     valid: tuple[str, ...] = ()
     """The valid texts, or the valid entries of a list; a list takes each of them once. Empty: any."""
+    any_case: bool = False
+    """Whether a valid text may be written in capitals or not. It is read as `valid` spells it."""
     refuses: Callable[[T], str | None] | None = None
     """A rule of its own: says what is wrong with a value, or None."""
     synonyms: tuple[Synonym, ...] = ()
     """First come, first served."""
+    live: Live | None = None
+    """For broker settings: None are read at the start and stay."""
+    required: bool = False
+    """Must be given. The default then stands for "not given" and is not valid itself."""
     internal: bool = False
     """For tests: works, but is not shown."""
 
     def parse(self, text: str) -> T:
         """The value that `text` stands for. Raises InvalidConfig, which names the setting and what is wrong with it."""
-        value = cast("T", _READERS[self.kind](self.name, text.strip()))
+        value = cast("T", self._spelled(_READERS[self.kind](self.name, text.strip())))
         complaint = self._complaint(value)
         if complaint:
             raise InvalidConfig(f"{self.name} is {text!r}: {complaint}")
@@ -77,7 +96,14 @@ class Key(Generic[T]):
             return "true" if value else "false"
         if isinstance(value, tuple):
             return ",".join(value)
+        if isinstance(value, float):
+            return repr(value).replace("e+", "E").replace("e", "E")  # as Kafka prints it
         return str(value)
+
+    @property
+    def is_sensitive(self) -> bool:
+        """Whether its value must not be shown to anybody, in no log and no answer."""
+        return self.kind is Kind.PASSWORD
 
     def limits(self) -> str:
         """The valid values in a form for tables, empty if there is no limit."""
@@ -87,6 +113,11 @@ class Key(Generic[T]):
             return ""
         least, most = ("" if bound is None else str(bound) for bound in (self.least, self.most))
         return ", ".join([f"{least}..{most}", *map(str, self.besides)])
+
+    def _spelled(self, value: object) -> object:
+        if not self.any_case or not isinstance(value, str):
+            return value
+        return next((valid for valid in self.valid if valid.lower() == value.lower()), value)
 
     def _complaint(self, value: T) -> str | None:
         if isinstance(value, (int, float)) and value not in self.besides:
@@ -114,8 +145,8 @@ def setting(key: Key[T]) -> T:
 
 def keys_of(config: type[Any]) -> dict[str, Key[Any]]:
     """The keys that a dataclass declares with `setting`, by name, in the order of declaration."""
-    keys = (attribute.metadata[_KEY] for attribute in config.__dataclass_fields__.values())
-    return {key.name: key for key in keys}
+    metadata = (attribute.metadata for attribute in config.__dataclass_fields__.values())
+    return {each[_KEY].name: each[_KEY] for each in metadata if _KEY in each}
 
 
 def attribute_of(name: str) -> str:
@@ -136,6 +167,10 @@ def _read_string(name: str, text: str) -> str:
 
 def _read_int(name: str, text: str) -> int:
     return _read_integer(name, text, 32)
+
+
+def _read_short(name: str, text: str) -> int:
+    return _read_integer(name, text, 16)
 
 
 def _read_long(name: str, text: str) -> int:
@@ -166,7 +201,10 @@ _READERS: dict[Kind, Callable[[str, str], object]] = {
     Kind.BOOLEAN: _read_boolean,
     Kind.STRING: _read_string,
     Kind.INT: _read_int,
+    Kind.SHORT: _read_short,
     Kind.LONG: _read_long,
     Kind.DOUBLE: _read_double,
     Kind.LIST: _read_list,
+    Kind.CLASS: _read_string,
+    Kind.PASSWORD: _read_string,
 }

@@ -182,7 +182,10 @@ def test_kinds_have_the_numbers_of_describe_configs() -> None:
         "BOOLEAN": 1,
         "STRING": 2,
         "INT": 3,
+        "SHORT": 4,
         "LONG": 5,
         "DOUBLE": 6,
         "LIST": 7,
+        "CLASS": 8,
+        "PASSWORD": 9,
     }
