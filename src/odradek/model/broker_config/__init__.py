@@ -1,0 +1,15 @@
+"""The settings of a node, as Kafka 4.3 has them: a file for each theme, and `BrokerConfig`, which is all of them."""
+
+from odradek.model.broker_config.addresses import Address, Endpoint, SecurityProtocol, Voter
+from odradek.model.broker_config.config import BROKER_KEYS, BrokerConfig, parse_setting, topic_defaults
+
+__all__ = [
+    "BROKER_KEYS",
+    "Address",
+    "BrokerConfig",
+    "Endpoint",
+    "SecurityProtocol",
+    "Voter",
+    "parse_setting",
+    "topic_defaults",
+]

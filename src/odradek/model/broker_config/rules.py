@@ -1,0 +1,60 @@
+"""Rules for single settings that limits and lists of valid values cannot express."""
+
+from collections.abc import Callable, Iterable
+
+from odradek.model.broker_config.addresses import (
+    parse_address,
+    parse_counts,
+    parse_listener,
+    parse_protocols,
+    parse_voter,
+)
+from odradek.model.errors import InvalidConfig
+
+
+def refuse_nothing(value: str | tuple[str, ...] | None) -> str | None:
+    return None if value else "must not be empty"
+
+
+def refuse_twins(entries: tuple[str, ...] | None) -> str | None:
+    """For lists whose entries are distinct and not empty."""
+    if entries and "" in entries:
+        return "an entry is empty"
+    return "an entry comes twice" if entries and len(set(entries)) < len(entries) else None
+
+
+def refuse_twins_or_nothing(entries: tuple[str, ...] | None) -> str | None:
+    return refuse_nothing(entries) or refuse_twins(entries)
+
+
+def refuse_listeners(entries: tuple[str, ...] | None) -> str | None:
+    return refuse_twins_or_nothing(entries) or _first_complaint(parse_listener, entries or ())
+
+
+def refuse_addresses(entries: tuple[str, ...]) -> str | None:
+    return _first_complaint(parse_address, entries)
+
+
+def refuse_voters(entries: tuple[str, ...]) -> str | None:
+    complaint = _first_complaint(parse_voter, entries)
+    if complaint:
+        return complaint
+    ids = [parse_voter(entry).node_id for entry in entries]
+    return "a node comes twice" if len(set(ids)) < len(ids) else None
+
+
+def refuse_protocols(text: str) -> str | None:
+    return _first_complaint(parse_protocols, (text,))
+
+
+def refuse_counts(text: str) -> str | None:
+    return _first_complaint(parse_counts, (text,))
+
+
+def _first_complaint(parse: Callable[[str], object], texts: Iterable[str]) -> str | None:
+    for text in texts:
+        try:
+            parse(text)
+        except InvalidConfig as error:
+            return str(error)
+    return None
