@@ -1,0 +1,271 @@
+"""Brokers that come, lead and go; what they are given: producer ids, places, levels of features."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from odradek.controller import brokers, directories, features, producer_ids
+from odradek.controller.brokers import Registration
+from odradek.controller.directories import InDirectory
+from odradek.controller.errors import (
+    BrokerNotRegistered,
+    InvalidRegistration,
+    InvalidRequest,
+    InvalidUpdateVersion,
+    PolicyViolation,
+    StaleBrokerEpoch,
+)
+from odradek.controller.features import FeatureUpdate, UpgradeType
+from odradek.metadata.features import SUPPORTED, Levels
+from odradek.metadata.image import Endpoint, Partition
+from odradek.model.error_code import ErrorCode
+from odradek.model.numbers import LeaderEpoch
+from odradek.wire.records.metadata import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    PartitionChangeRecord,
+    ProducerIdsRecord,
+    RegisterBrokerRecord,
+)
+
+REGISTRATION = Registration(1, b"i" * 16, {"PLAINTEXT": Endpoint("h", 9092)}, (b"d" * 16,))
+
+
+def partition(cluster: Any, name: str = "orders") -> Partition:
+    found: Partition = cluster.image.topics.get(name).partitions[0]
+    return found
+
+
+# --- registering
+
+
+def test_the_epoch_is_the_offset_of_the_registration(make_cluster: Any) -> None:
+    cluster = make_cluster()
+    end = cluster.image.end_offset
+    epoch = cluster.do(brokers.register(cluster.image, REGISTRATION))
+    assert epoch == end
+    broker = cluster.image.brokers[1]
+    assert (broker.epoch, broker.fenced, broker.directories) == (end, True, (b"d" * 16,))
+    assert broker.features == SUPPORTED
+
+
+def test_the_same_incarnation_keeps_its_epoch_and_its_state(make_cluster: Any) -> None:
+    cluster = make_cluster()
+    epoch = cluster.do(brokers.register(cluster.image, REGISTRATION))
+    cluster.do(brokers.unfence(cluster.image, 1, epoch))
+    assert cluster.do(brokers.register(cluster.image, replace(REGISTRATION, rack="r"))) == epoch
+    assert (cluster.image.brokers[1].rack, cluster.image.brokers[1].fenced) == ("r", False)
+    later = cluster.do(brokers.register(cluster.image, replace(REGISTRATION, incarnation_id=b"j" * 16)))
+    assert later > epoch
+    assert cluster.image.brokers[1].fenced
+
+
+@pytest.mark.parametrize(
+    "registration",
+    [
+        replace(REGISTRATION, directories=()),
+        replace(REGISTRATION, directories=(b"d" * 16, b"d" * 16)),
+        replace(REGISTRATION, directories=(bytes(16),)),
+        replace(REGISTRATION, features={}),
+        replace(REGISTRATION, features={**SUPPORTED, "metadata.version": Levels(7, 29)}),
+    ],
+)
+def test_registrations_that_are_refused(make_cluster: Any, registration: Registration) -> None:
+    with pytest.raises(InvalidRegistration):
+        brokers.register(make_cluster().image, registration)
+
+
+def test_a_directory_belongs_to_one_broker(make_cluster: Any) -> None:
+    cluster = make_cluster()
+    cluster.do(brokers.register(cluster.image, REGISTRATION))
+    with pytest.raises(InvalidRegistration):
+        brokers.register(cluster.image, replace(REGISTRATION, broker_id=2))
+
+
+def test_a_broker_of_an_earlier_life_has_no_say(cluster: Any) -> None:
+    for command in (brokers.unfence, brokers.fence, brokers.shut_down, producer_ids.allocate):
+        with pytest.raises(StaleBrokerEpoch):
+            command(cluster.image, 1, cluster.epochs[1] - 1)
+        with pytest.raises(BrokerNotRegistered):
+            command(cluster.image, 9, 1)
+
+
+# --- leading
+
+
+def restart(cluster: Any) -> None:
+    cluster.add_broker(1)
+
+
+def test_a_broker_that_comes_back_leads_in_a_new_epoch(cluster: Any) -> None:
+    cluster.create("orders")
+    before = partition(cluster)
+    restart(cluster)
+    after = partition(cluster)
+    assert after == replace(
+        before, leader_epoch=LeaderEpoch(before.leader_epoch + 1), partition_epoch=before.partition_epoch + 1
+    )
+
+
+@pytest.mark.parametrize(
+    "state", [{"isr": (1,)}, {"isr": (), "eligible_leader_replicas": (1,), "last_known_elr": (1,)}]
+)
+def test_it_leads_what_lost_its_leader(cluster: Any, state: dict[str, Any]) -> None:
+    topic_id = cluster.create("orders").id
+    cluster.write(PartitionChangeRecord(partition_id=0, topic_id=topic_id, leader=-1, **state))
+    restart(cluster)
+    found = partition(cluster)
+    assert (found.leader, found.isr, found.eligible_leaders, found.last_known_eligible) == (1, (1,), (), ())
+    assert found.leader_recovery_state == 0
+
+
+def test_the_last_one_that_is_known_leads_and_has_to_recover(cluster: Any) -> None:
+    topic_id = cluster.create("orders").id
+    lost = PartitionChangeRecord(partition_id=0, topic_id=topic_id, leader=-1, isr=(), last_known_elr=(1,))
+    cluster.write(lost)
+    restart(cluster)
+    found = partition(cluster)
+    assert (found.leader, found.isr, found.leader_recovery_state) == (1, (1,), 1)
+
+
+def test_it_does_not_lead_what_others_have(make_cluster: Any) -> None:
+    cluster = make_cluster(1, 2)
+    cluster.create("orders", -1, assignments=[(0, (2, 1))])
+    topic_id = cluster.create("bills", -1, assignments=[(0, (2, 1))]).id
+    cluster.write(PartitionChangeRecord(partition_id=0, topic_id=topic_id, leader=-1, isr=(2,)))
+    restart(cluster)
+    assert partition(cluster).leader == 2
+    assert partition(cluster, "bills").leader == -1, "only the other one is in sync"
+
+
+def test_stopping_in_order(cluster: Any) -> None:
+    cluster.do(brokers.shut_down(cluster.image, 1, cluster.epochs[1]))
+    assert cluster.image.brokers[1].in_controlled_shutdown
+    cluster.do(brokers.fence(cluster.image, 1, cluster.epochs[1]))
+    assert cluster.image.brokers[1].fenced
+    assert brokers.shut_down(cluster.image, 1, cluster.epochs[1]).records == ()
+    assert brokers.fence(cluster.image, 1, cluster.epochs[1]).records == ()
+
+
+def test_one_in_service_is_not_unfenced_again(cluster: Any) -> None:
+    assert brokers.unfence(cluster.image, 1, cluster.epochs[1]).records == ()
+
+
+def test_an_old_cluster_knows_no_directories(make_cluster: Any) -> None:
+    cluster = make_cluster()
+    old = replace(cluster.image, features={"metadata.version": 10})
+    (record,) = brokers.register(old, REGISTRATION).records
+    assert isinstance(record, RegisterBrokerRecord)
+    assert record.log_dirs == ()
+
+
+# --- producer ids
+
+
+def test_blocks_of_producer_ids(cluster: Any) -> None:
+    for first in (0, 1000, 2000):
+        decision = producer_ids.allocate(cluster.image, 1, cluster.epochs[1])
+        assert decision.reply == (first, 1000)
+        assert decision.records == (
+            ProducerIdsRecord(broker_id=1, broker_epoch=cluster.epochs[1], next_producer_id=first + 1000),
+        )
+        cluster.do(decision)
+
+
+def test_producer_ids_come_to_an_end(cluster: Any) -> None:
+    cluster.write(ProducerIdsRecord(broker_id=1, next_producer_id=(1 << 63) - 1000))
+    with pytest.raises(PolicyViolation):
+        producer_ids.allocate(cluster.image, 1, cluster.epochs[1])
+
+
+# --- directories
+
+
+def test_a_broker_tells_where_its_replicas_are(cluster: Any) -> None:
+    topic_id = cluster.create("orders").id
+    directory = cluster.image.brokers[1].directories[1]
+    told = [InDirectory(topic_id, 0, directory)]
+    assert cluster.do(directories.assign(cluster.image, 1, cluster.epochs[1], told))[0].error is None
+    assert partition(cluster).directories == (directory,)
+    assert partition(cluster).leader_epoch == 0
+    assert directories.assign(cluster.image, 1, cluster.epochs[1], told).records == ()
+
+
+def test_replicas_that_it_has_not(make_cluster: Any) -> None:
+    cluster = make_cluster(1, 2)
+    topic_id = cluster.create("orders", -1, assignments=[(0, (2,))]).id
+    told = [
+        InDirectory(topic_id, 0, b"d" * 16),
+        InDirectory(topic_id, 5, b"d" * 16),
+        InDirectory(b"?" * 16, 0, b"d" * 16),
+    ]
+    decision = directories.assign(cluster.image, 1, cluster.epochs[1], told)
+    assert decision.records == ()
+    assert [each.error and each.error.code for each in decision.reply] == [
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+    ]
+
+
+# --- features
+
+
+def test_a_feature_is_turned_off_and_on(cluster: Any) -> None:
+    cluster.do(features.update(cluster.image, [FeatureUpdate("group.version", 0, UpgradeType.SAFE_DOWNGRADE)]))
+    assert "group.version" not in cluster.image.features
+    decision = features.update(cluster.image, [FeatureUpdate("group.version", 1)], validate_only=True)
+    assert decision.records == ()
+    cluster.do(features.update(cluster.image, [FeatureUpdate("group.version", 1)]))
+    assert cluster.image.features["group.version"] == 1
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        FeatureUpdate("group.version", 2),
+        FeatureUpdate("group.version", -1),
+        FeatureUpdate("group.version", 0),
+        FeatureUpdate("group.version", 0, 9),
+        FeatureUpdate("no.such.version", 1),
+        FeatureUpdate("kraft.version", 1),
+        FeatureUpdate("metadata.version", 31),
+        FeatureUpdate("metadata.version", 29, UpgradeType.SAFE_DOWNGRADE),
+        FeatureUpdate("metadata.version", 29, UpgradeType.UNSAFE_DOWNGRADE),
+        FeatureUpdate("metadata.version", 0, UpgradeType.UNSAFE_DOWNGRADE),
+    ],
+)
+def test_levels_that_are_refused(cluster: Any, update: FeatureUpdate) -> None:
+    with pytest.raises(InvalidUpdateVersion):
+        features.update(cluster.image, [update])
+
+
+def test_a_feature_that_is_named_twice(cluster: Any) -> None:
+    with pytest.raises(InvalidRequest):
+        features.update(cluster.image, [FeatureUpdate("group.version", 1), FeatureUpdate("group.version", 1)])
+
+
+def test_a_downgrade_that_loses_nothing(cluster: Any) -> None:
+    old = replace(cluster.image, features={"metadata.version": 29, "group.version": 1})
+    decision = features.update(old, [FeatureUpdate("metadata.version", 24, UpgradeType.SAFE_DOWNGRADE)])
+    assert decision.records == (FeatureLevelRecord(name="metadata.version", feature_level=24),)
+
+
+def test_no_downgrade_to_more(cluster: Any) -> None:
+    old = replace(cluster.image, features={"metadata.version": 30})
+    with pytest.raises(InvalidUpdateVersion):
+        features.update(old, [FeatureUpdate("group.version", 1, UpgradeType.SAFE_DOWNGRADE)])
+
+
+def test_eligible_leaders_pin_min_insync_replicas(cluster: Any) -> None:
+    name = "eligible.leader.replicas.version"
+    cluster.do(features.update(cluster.image, [FeatureUpdate(name, 0, UpgradeType.SAFE_DOWNGRADE)]))
+    for broker, value in (("", None), ("1", "1")):
+        cluster.write(ConfigRecord(resource_type=4, resource_name=broker, name="min.insync.replicas", value=value))
+    cluster.do(features.update(cluster.image, [FeatureUpdate(name, 1)], min_insync_replicas=2))
+    assert cluster.image.configs.of(4, "") == {"min.insync.replicas": "2"}
+    assert cluster.image.configs.of(4, "1") == {}
+    old = replace(cluster.image, features={"metadata.version": 22})
+    with pytest.raises(InvalidUpdateVersion):
+        features.update(old, [FeatureUpdate(name, 1)])
