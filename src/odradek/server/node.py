@@ -11,20 +11,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 
 from odradek.broker.broker import Broker
-from odradek.broker.dispatch import Dispatch, Served
-from odradek.broker.handlers import (
-    api_versions,
-    create_topics,
-    delete_topics,
-    describe_cluster,
-    fetch,
-    find_coordinator,
-    init_producer_id,
-    list_offsets,
-    metadata,
-    produce,
-)
-from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.dispatch import Dispatch
 from odradek.broker.replicas import Replicas
 from odradek.controller import brokers
 from odradek.controller.brokers import Registration
@@ -38,6 +25,7 @@ from odradek.net.listener import Listener
 from odradek.quorum.formatting import Identity, format_directories
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.opening import MetadataSetting
+from odradek.server.apis import Parts, served_by
 from odradek.server.clock import SystemClock
 from odradek.server.tasks import Tasks
 from odradek.storage import meta_properties
@@ -147,22 +135,8 @@ class Node:
             default_partitions=self._setting.partitions,
             topic_defaults=self._setting.topic_defaults,
         )
-        served: dict[int, Served] = {
-            0: Served(produce.VERSIONS, produce.Produce(broker).handle),
-            1: Served(fetch.VERSIONS, fetch.Fetch(broker).handle),
-            2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
-            3: Served(metadata.VERSIONS, metadata.Metadata(broker).handle),
-            10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator().handle),
-            19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context).handle),
-            20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context).handle),
-            22: Served(
-                init_producer_id.VERSIONS,
-                init_producer_id.InitProducerId(ProducerIds(log, broker.node_id, epoch)).handle,
-            ),
-            60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
-        }
-        served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served).handle)
-        listener = Listener(Dispatch(served, tasks))
+        parts = Parts(broker=broker, metadata=log, context=context, broker_epoch=epoch)
+        listener = Listener(Dispatch(served_by(parts), tasks))
         self._stack.callback(listener.close)
         self.address = listener.open(self._setting.host, self._setting.port)
         tasks.create_task(housekeeping.run(), name="housekeeping")
