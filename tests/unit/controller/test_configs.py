@@ -1,6 +1,6 @@
 """Settings of topics and brokers."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -9,8 +9,10 @@ from odradek.controller.broker_keys import READ_ONLY
 from odradek.controller.configs import Alteration, Change, Operation, Replacement
 from odradek.metadata.image import ConfigResource, ResourceType
 from odradek.model.error_code import ErrorCode
-from odradek.model.errors import BrokerError
 from odradek.wire.records.metadata import ClearElrRecord, ConfigRecord
+
+if TYPE_CHECKING:
+    from odradek.model.errors import BrokerError
 
 ORDERS = ConfigResource(ResourceType.TOPIC, "orders")
 ALL_BROKERS = ConfigResource(ResourceType.BROKER, "")
