@@ -44,6 +44,9 @@ Jitter = Callable[[int], int]
 """Given segment.jitter.ms, how much earlier than segment.ms the next segment is rolled."""
 
 
+_SMALL_FILES = frozenset((names.LEADER_EPOCHS, names.PARTITION_METADATA))
+
+
 class Origin(Enum):
     """Who made a batch that a leader appends."""
 
@@ -103,6 +106,7 @@ class Log:
         "_segments",
         "_snapshots",
         "_unreplicated_txns",
+        "_was_clean",
         "_writable",
         "config",
         "directory",
@@ -143,6 +147,7 @@ class Log:
         self._snapshots = recovered.snapshots
         self._writable: Segment | None = None
         self._new_names = not recovered.was_clean
+        self._was_clean = recovered.was_clean
         self._cuts = 0
         self._abandoned = False
         self._jitter = jitter
@@ -506,8 +511,9 @@ class Log:
                 handle.file.sync()
         if job.new_names:
             files = self.home.open_files.files
-            for name in (names.LEADER_EPOCHS, names.PARTITION_METADATA):
-                sync_file(files, f"{self.directory}/{name}")
+            for entry in files.list(self.directory):
+                if entry.name in _SMALL_FILES or entry.name.endswith(names.SNAPSHOT):
+                    sync_file(files, f"{self.directory}/{entry.name}")
             files.sync_dir(self.directory)
             files.sync_dir(self.home.path)  # the directory itself may be new
 
@@ -537,7 +543,8 @@ class Log:
 
     @property
     def needs_sync(self) -> bool:
-        return self._writable is not None or self.unflushed_records > 0 or self._new_names
+        # After a crash the index of the active segment was made anew, and no sync but the last one reaches it.
+        return self._writable is not None or self.unflushed_records > 0 or self._new_names or not self._was_clean
 
     @_guarded
     def close(self, *, sync: bool = True) -> None:
@@ -549,7 +556,7 @@ class Log:
             self._writable.become_inactive()
         self._take_snapshot(self.end_offset)
         if sync and self.needs_sync:
-            sync_file(self.home.open_files.files, self._snapshots.path(self.end_offset))
+            self._new_names = True  # the snapshot is one
             self.sync(closing=True)
         for segment in self._segments:
             segment.close()

@@ -26,13 +26,13 @@ class Snapshots:
         """Not synced: recovery makes a lost one again from the log. One that is there is replaced only if told so."""
         known = offset in self.offsets
         if again or not known:
-            write_file(self._files, self.path(offset), producer_snapshot.pack(producers), sync=False)
+            write_file(self._files, self._path(offset), producer_snapshot.pack(producers), sync=False)
         if not known:
             insort(self.offsets, offset)
 
     def remove(self, offset: Offset) -> None:
         self.offsets.remove(offset)
-        self._files.remove(self.path(offset))
+        self._files.remove(self._path(offset))
 
     def keep_within(self, start: Offset, end: Offset) -> None:
         """Remove those that stand for no place in a log that starts at `start` and ends at `end`."""
@@ -59,7 +59,7 @@ class Snapshots:
 
     def _load(self, offset: Offset, log_start: Offset) -> ProducerState:
         for at in reversed([each for each in self.offsets if each <= offset]):
-            path = self.path(at)
+            path = self._path(at)
             try:
                 return ProducerState(at, producer_snapshot.parse(self._files.read_whole(path), path))
             except CorruptFile as error:
@@ -67,7 +67,7 @@ class Snapshots:
                 self.remove(at)
         return ProducerState(log_start)
 
-    def path(self, offset: Offset) -> str:
+    def _path(self, offset: Offset) -> str:
         return f"{self.directory}/{names.file_name(offset, names.SNAPSHOT)}"
 
 
