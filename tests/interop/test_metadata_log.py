@@ -98,7 +98,6 @@ def tell_a_story(node: Node) -> Image:
             directory = ids[node.paths.index(log.home.path)]
             node.do(directories.assign(node.latest, 1, epoch, [directories.InDirectory(topic.id, number, directory)]))
     node.do(brokers.shut_down(node.latest, 1, epoch))
-    node.do(brokers.fence(node.latest, 1, epoch))
     image = node.metadata.image
     node.close(epoch)
     return image

@@ -117,12 +117,17 @@ def _election(topic_id: bytes, number: int, partition: Partition, broker_id: int
 
 
 def shut_down(image: Image, broker_id: int, broker_epoch: int) -> Decision[None]:
-    """The broker is about to stop in order: it gets no new replicas, and leads nothing that is elected from now on."""
+    """The last thing that a broker has written when it stops in order.
+
+    It ends fenced: a controller that finds it in service would wait for its session to end before it comes back.
+    """
     broker = check_epoch(image, broker_id, broker_epoch)
-    if broker.in_controlled_shutdown:
-        return Decision((), None)
-    change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, in_controlled_shutdown=_SET)
-    return Decision((change,), None)
+    leaving = BrokerRegistrationChangeRecord(
+        broker_id=broker_id, broker_epoch=broker_epoch, in_controlled_shutdown=_SET
+    )
+    gone = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, fenced=_SET)
+    records = () if broker.in_controlled_shutdown else (leaving,)
+    return Decision(records if broker.fenced else (*records, gone), None)
 
 
 def fence(image: Image, broker_id: int, broker_epoch: int) -> Decision[None]:

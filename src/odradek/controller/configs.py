@@ -6,14 +6,15 @@ from enum import IntEnum
 from functools import partial
 from typing import Any, NamedTuple
 
-from odradek.controller.broker_keys import READ_ONLY, topic_key_of
 from odradek.controller.context import Context
 from odradek.controller.errors import BrokerNotRegistered, InvalidConfiguration, InvalidRequest
 from odradek.controller.topic_names import check_name
 from odradek.metadata.decision import Decision
 from odradek.metadata.image import ConfigResource, Image, ResourceType
+from odradek.model.broker_config import BROKER_KEYS
+from odradek.model.broker_config.names import key_of
 from odradek.model.errors import BrokerError, InvalidConfig, UnknownTopicOrPartition
-from odradek.model.settings import Key, Kind
+from odradek.model.settings import Key, Kind, Live
 from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
 from odradek.wire.records.metadata import ClearElrRecord, ConfigRecord
 from odradek.wire.schema import Message
@@ -143,7 +144,7 @@ def _changed(resource: ConfigResource, change: Change, now: str | None) -> str |
 
 def _entries(resource: ConfigResource, name: str, now: str | None) -> list[str]:
     """Of a list, as it is set or by default."""
-    key = TOPIC_KEYS.get(name) if resource.type == ResourceType.TOPIC else topic_key_of(name)
+    key = TOPIC_KEYS.get(name) if resource.type == ResourceType.TOPIC else key_of(name, BROKER_KEYS)
     if key is None or key.kind is not Kind.LIST:
         raise InvalidConfiguration(f"{name} is no list, so nothing can be added to it or taken from it")
     text = key.format(key.default) if now is None else now
@@ -205,18 +206,31 @@ def _check_broker_name(image: Image, name: str) -> None:
 
 
 def _check_broker(image: Image, resource: ConfigResource, values: Values) -> None:
-    fixed = sorted(READ_ONLY & values.keys())
+    """Names that Kafka does not know are for plugins: whatever they are set to is theirs."""
+    keys = {name: key_of(name, BROKER_KEYS) for name in values}
+    fixed = sorted(name for name, key in keys.items() if key is not None and not _may_change(key, name, resource))
     if fixed:
-        raise InvalidRequest(f"can only be changed in a broker's own configuration: {', '.join(fixed)}")
+        raise InvalidRequest(f"cannot be changed {_where(resource)} while brokers run: {', '.join(fixed)}")
     if MIN_INSYNC in values and image.has_eligible_leaders:
         if resource.name:
             raise InvalidConfiguration(f"{MIN_INSYNC} is one for all brokers while partitions have eligible leaders")
         if values[MIN_INSYNC] is None:
             raise InvalidConfiguration(f"{MIN_INSYNC} cannot be unset while partitions have eligible leaders")
     for name, value in values.items():
-        key = topic_key_of(name)
+        key = keys[name]
         if key is not None and value is not None:
             _check_value(key, value)
+
+
+def _may_change(key: Key[Any], name: str, resource: ConfigResource) -> bool:
+    """What belongs to a listener belongs to a broker."""
+    if key.live is Live.CLUSTER_WIDE:
+        return bool(resource.name) or name == key.name
+    return key.live is Live.PER_BROKER and bool(resource.name)
+
+
+def _where(resource: ConfigResource) -> str:
+    return f"for broker {resource.name}" if resource.name else "for all brokers"
 
 
 def _check_value(key: Key[Any], value: str) -> None:

@@ -141,11 +141,16 @@ def test_it_does_not_lead_what_others_have(make_cluster: Any) -> None:
 
 def test_stopping_in_order(cluster: Any) -> None:
     cluster.do(brokers.shut_down(cluster.image, 1, cluster.epochs[1]))
-    assert cluster.image.brokers[1].in_controlled_shutdown
-    cluster.do(brokers.fence(cluster.image, 1, cluster.epochs[1]))
-    assert cluster.image.brokers[1].fenced
+    broker = cluster.image.brokers[1]
+    assert (broker.in_controlled_shutdown, broker.fenced) == (True, True)
     assert brokers.shut_down(cluster.image, 1, cluster.epochs[1]).records == ()
     assert brokers.fence(cluster.image, 1, cluster.epochs[1]).records == ()
+
+
+def test_a_broker_that_is_gone(cluster: Any) -> None:
+    cluster.do(brokers.fence(cluster.image, 1, cluster.epochs[1]))
+    assert cluster.image.brokers[1].fenced
+    assert not cluster.image.brokers[1].in_controlled_shutdown
 
 
 def test_one_in_service_is_not_unfenced_again(cluster: Any) -> None:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from odradek.controller import configs
-from odradek.controller.broker_keys import READ_ONLY
 from odradek.controller.configs import Alteration, Change, Operation, Replacement
 from odradek.metadata.image import ConfigResource, ResourceType
 from odradek.model.error_code import ErrorCode
@@ -176,6 +175,9 @@ def test_a_brokers_setting_is_written_again(cluster: Any) -> None:
     [
         (ALL_BROKERS, set_to("num.partitions", "3"), ErrorCode.INVALID_REQUEST),
         (BROKER, set_to("log.dirs", "/x"), ErrorCode.INVALID_REQUEST),
+        (BROKER, Change("node.id", Operation.DELETE), ErrorCode.INVALID_REQUEST),
+        (ALL_BROKERS, set_to("ssl.keystore.type", "PEM"), ErrorCode.INVALID_REQUEST),
+        (BROKER, set_to("num.io.threads", "0"), ErrorCode.INVALID_REQUEST),
         (BROKER, set_to("log.retention.ms", "x"), ErrorCode.INVALID_REQUEST),
         (BROKER, set_to("min.insync.replicas", "1"), ErrorCode.INVALID_CONFIG),
         (ALL_BROKERS, Change("min.insync.replicas", Operation.DELETE), ErrorCode.INVALID_CONFIG),
@@ -186,8 +188,3 @@ def test_a_brokers_setting_is_written_again(cluster: Any) -> None:
 )
 def test_what_a_broker_refuses(cluster: Any, resource: ConfigResource, change: Change, expected: ErrorCode) -> None:
     assert alter(cluster, resource, change) == expected
-
-
-def test_nothing_that_is_a_default_of_topics_is_read_only() -> None:
-    assert "log.retention.ms" not in READ_ONLY
-    assert "node.id" in READ_ONLY
