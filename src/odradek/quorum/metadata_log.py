@@ -46,7 +46,8 @@ class _Pending(NamedTuple):
 
     end_offset: Offset
     delta: Delta
-    image: Image
+    replayed: Replay
+    size: int
 
 
 class _Begun(NamedTuple):
@@ -70,8 +71,7 @@ class MetadataLog:
         self._flusher = Flusher(pool)
         self._snapshots = Snapshots(log)
         self._voters = Voters()
-        self._replay = Replay()
-        self._image = self._replay.image
+        self._committed = self._appended = Replay()
         self._pending: deque[_Pending] = deque()
         self._listeners: list[Listener] = []
         self._bytes_since_snapshot = 0
@@ -83,9 +83,9 @@ class MetadataLog:
     def open(cls, log_dir: LogDir, setting: MetadataSetting, pool: Executor) -> "MetadataLog":
         """Recover the log in a directory that is open already, load it, and begin to lead. Blocks.
 
-        Raises InvalidConfig where the directory is not formatted or belongs to a larger quorum, CorruptFile or
-        CorruptBatch where the log cannot be read, UnsupportedVersion where a newer Kafka wrote it, StorageFailed and
-        OSError where the disk fails.
+        Raises InvalidConfig where the directory is not formatted or belongs to a larger quorum; CorruptFile,
+        CorruptBatch or Inconsistent where the log makes no sense; UnsupportedVersion where a newer Kafka wrote it;
+        StorageFailed where the disk fails.
         """
         events: list[Event] = []
         log = open_log(log_dir, setting, events)
@@ -94,6 +94,9 @@ class MetadataLog:
         try:
             opened._load()
             opened._lead(log_dir)
+        except OSError as error:
+            log.abandon()
+            raise log_dir.home.fail(error) from error
         except BaseException:
             log.abandon()
             raise
@@ -106,20 +109,20 @@ class MetadataLog:
         if found is not None:
             if self._is_past_the_log(found.id):
                 self._log.start_anew(found.id.end_offset)
-            self._replay = Replay(found.image)
+            self._appended = Replay(found.image)
             self._voters = found.voters
             start = found.id.end_offset
         for head, view in batches.in_log(self._log, start):
             if head.is_control:
                 for control in batches.read_control(view, head):
                     self._voters = self._voters.after(control)
-            self._replay, _ = self._replay.apply(batches.read(view, head, start))
+            self._appended, _ = self._appended.apply(batches.read(view, head, start))
             self._bytes_since_snapshot += head.size
-        self._image = self._replay.image
+        self._committed = self._appended
 
     def _is_past_the_log(self, snapshot: SnapshotId) -> bool:
         """A crash took the end of the log, but not the snapshot of it."""
-        latest = self._log.epochs.latest
+        latest = max(self._log.epochs.latest, 0)
         return snapshot.epoch > latest or (snapshot.epoch == latest and snapshot.end_offset > self._log.end_offset)
 
     def _lead(self, log_dir: LogDir) -> None:
@@ -127,13 +130,13 @@ class MetadataLog:
         files, directory = self._log.home.open_files.files, self._log.directory
         vote = vote_file.read(files, directory)
         self._voters.check(self._setting.node_id, vote.voters)
-        bootstrap = () if self._image.features else read_bootstrap(log_dir)
-        self.epoch = LeaderEpoch(max(vote.epoch, self._log.epochs.latest, self._image.epoch, 0) + 1)
+        bootstrap = () if self.image.features else read_bootstrap(log_dir)
+        self.epoch = LeaderEpoch(max(vote.epoch, self._log.epochs.latest, self.image.epoch, 0) + 1)
         # Crash after this: the next start begins the epoch after it.
         vote = Vote(self.epoch, self._setting.node_id, (self._setting.node_id,))
         vote_file.write(files, directory, vote, version=min(self._voters.kraft_version, 1))
         self._append_control(self._first_control_records())
-        records = activation_records(self._replay, bootstrap, self._setting.min_insync_replicas)
+        records = activation_records(self._appended, bootstrap, self._setting.min_insync_replicas)
         if records:
             self._append(records)
         self.sync()
@@ -142,23 +145,23 @@ class MetadataLog:
         me = (LeaderChangeVoter(voter_id=self._setting.node_id),)
         change = LeaderChangeMessage(version=0, leader_id=self._setting.node_id, voters=me, granting_voters=me)
         # Formatting leaves the first voters in a snapshot of the empty log: from there they go into the log.
-        return (change, *self._voters.records()) if self._image.end_offset == 0 else (change,)
+        return (change, *self._voters.records()) if self.image.end_offset == 0 else (change,)
 
     # --- images
 
     @property
     def image(self) -> Image:
         """All that is committed."""
-        return self._image
+        return self._committed.image
 
     @property
     def latest(self) -> Image:
         """All that is appended: what a command has to decide on, so that two do not take the same name."""
-        return self._replay.image
+        return self._appended.image
 
     @property
     def high_watermark(self) -> Offset:
-        return self._image.end_offset
+        return self.image.end_offset
 
     def subscribe(self, listener: Listener) -> None:
         """From now on. What is there already, `image` says."""
@@ -188,14 +191,14 @@ class MetadataLog:
             synced = self._flusher.request(self._log)
             synced.add_done_callback(self._synced)
             await asyncio.shield(synced)
-        return self._image
+        return self.image
 
     def commit_now(self, records: Sequence[Message]) -> Image:
         """The same with a sync that blocks: for the start and the end of a node."""
         if records:
             self._append(records)
         self.sync()
-        return self._image
+        return self.image
 
     def sync(self) -> None:
         """Commit what is appended. Blocks."""
@@ -221,26 +224,26 @@ class MetadataLog:
 
     def _apply(self, data: bytearray, batch: Batch) -> None:
         """Replayed before it is appended: a record that does not fit must not get into the log."""
-        replayed, delta = self._replay.apply(batch)
+        replayed, delta = self._appended.apply(batch)
         view = memoryview(data)
         self._log.append_checked(view, parse_head(view), self.epoch, Origin.COORDINATOR)
-        self._replay = replayed
-        self._bytes_since_snapshot += len(data)
-        self._pending.append(_Pending(self._log.end_offset, delta, replayed.image))
+        self._appended = replayed
+        self._pending.append(_Pending(self._log.end_offset, delta, replayed, len(data)))
 
     def _publish(self) -> None:
         while self._pending and self._pending[0].end_offset <= self._log.recovery_point:
-            _, delta, self._image = self._pending.popleft()
-            self._log.advance_high_watermark(self._image.end_offset)
+            _, delta, self._committed, size = self._pending.popleft()
+            self._bytes_since_snapshot += size
+            self._log.advance_high_watermark(self.image.end_offset)
             for listener in self._listeners:
-                listener(delta, self._image)
+                listener(delta, self.image)
 
     # --- snapshots
 
     @property
     def snapshot_due(self) -> bool:
         """Enough was written since the last one, or it is old; never within a transaction."""
-        if self._bytes_since_snapshot == 0 or self._replay.transaction is not None:
+        if self._bytes_since_snapshot == 0 or self._committed.transaction is not None:
             return False
         age_ms = self._log.home.clock.now_ms() - self._snapshot_ms
         return (
@@ -249,12 +252,12 @@ class MetadataLog:
         )
 
     async def maintain(self) -> None:
-        """Write a snapshot if one is due, and let go of what older ones hold. To be called now and then.
+        """Write a snapshot if one is due, and let go of what older ones hold. To be called now and then, by one task.
 
         The image is written piece by piece, so that requests are served in between.
         """
         try:
-            if self.snapshot_due and not self._pending:
+            if self.snapshot_due:
                 await self.write_snapshot()
             retention = Retention(self._setting.max_retention_bytes, self._setting.max_retention_ms)
             self._snapshots.clean(retention, self._log.home.clock.now_ms())
@@ -288,8 +291,8 @@ class MetadataLog:
         return self._end_snapshot(begun)
 
     def _begin_snapshot(self) -> _Begun:
-        assert self._replay.transaction is None, "no snapshot can be taken within a transaction"
-        image, now = self._image, self._log.home.clock.now_ms()
+        assert self._committed.transaction is None, "no snapshot can be taken within a transaction"
+        image, now = self.image, self._log.home.clock.now_ms()
         snapshot = SnapshotId(image.end_offset, image.epoch)
         writer = SnapshotWriter(self._log.home.open_files.files, self._log.directory, snapshot)
         return _Begun(snapshot, writer, snapshot_file.parts(image, self._voters, now), self._bytes_since_snapshot)

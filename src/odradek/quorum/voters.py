@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from odradek.model.errors import InvalidConfig
+from odradek.metadata.features import KRAFT_VERSION, SUPPORTED
+from odradek.model.errors import InvalidConfig, UnsupportedVersion
 from odradek.wire.records.control import KRaftVersionRecord, VotersRecord
 from odradek.wire.schema import Message
 
@@ -15,6 +16,8 @@ class Voters:
     def after(self, control: Message) -> "Voters":
         """As a control record leaves them."""
         if isinstance(control, KRaftVersionRecord):
+            if control.kraft_version not in range(SUPPORTED[KRAFT_VERSION].most + 1):
+                raise UnsupportedVersion(f"{KRAFT_VERSION} {control.kraft_version} is newer than this node")
             return replace(self, kraft_version=control.kraft_version)
         if isinstance(control, VotersRecord):
             return replace(self, record=control)

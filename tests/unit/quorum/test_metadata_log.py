@@ -277,7 +277,7 @@ def test_what_was_committed_survives_power_loss(node: Any, disk: FaultyDisk, see
 
 def test_death_at_any_change_of_the_first_start_is_met_by_the_next(node: Any, disk: FaultyDisk) -> None:
     fresh = disk.copy()
-    for number in range(1, 60):
+    for number in range(1, 300):
         attempt = fresh.copy()
         node.files = attempt
         attempt.die_at(number)

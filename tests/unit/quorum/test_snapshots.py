@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from odradek.metadata.bootstrap import feature_records
 from odradek.metadata.image import Image
-from odradek.model.errors import CorruptFile, StorageFailed, UnsupportedVersion
+from odradek.model.errors import CorruptFile, InvalidConfig, StorageFailed, UnsupportedVersion
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.quorum import batches, snapshot_file
 from odradek.quorum.batches import Place
@@ -31,7 +31,7 @@ from odradek.wire.records.control import (
     Voter,
     VotersRecord,
 )
-from odradek.wire.records.metadata import BeginTransactionRecord, TopicRecord
+from odradek.wire.records.metadata import BeginTransactionRecord, EndTransactionRecord, TopicRecord
 
 if TYPE_CHECKING:
     from odradek.quorum.metadata_log import MetadataLog
@@ -177,6 +177,23 @@ def test_no_snapshot_within_a_transaction(node: Any) -> None:
     metadata: MetadataLog = node.open(log_max_record_bytes_between_snapshots=1)
     metadata.commit_now([BeginTransactionRecord(), topic("a")])
     assert not metadata.snapshot_due
+
+
+def test_no_snapshot_within_a_transaction_whose_end_is_not_committed(node: Any) -> None:
+    pool = ManualPool()
+    metadata: MetadataLog = node.open(pool, log_max_record_bytes_between_snapshots=1)
+    metadata.commit_now([BeginTransactionRecord(), topic("a")])
+
+    async def story() -> None:
+        waiting = asyncio.ensure_future(metadata.commit([EndTransactionRecord()]))
+        await until(lambda: len(pool))
+        assert names(metadata.latest) == ["a"]
+        assert not metadata.snapshot_due, "what is committed does not say yet whether there is an a"
+        pool.run_next()
+        await waiting
+        assert metadata.snapshot_due
+
+    asyncio.run(asyncio.wait_for(story(), 10))
 
 
 def test_a_snapshot_is_written_while_requests_are_served(node: Any, disk: FaultyDisk) -> None:
@@ -352,7 +369,12 @@ def test_voters_go_from_the_first_snapshot_into_the_log_and_into_later_ones(node
     assert metadata.image.offset == 9 + 2 + 1, "they are not written again"
 
 
+def test_a_quorum_of_a_newer_kafka_is_refused() -> None:
+    with pytest.raises(UnsupportedVersion):
+        STATIC.after(KRaftVersionRecord(version=0, kraft_version=2))
+
+
 def test_more_voters_than_one_are_refused(node: Any, disk: FaultyDisk) -> None:
     put_first_voters(disk, 1, 2)
-    with pytest.raises(Exception, match="the voters here are 1, 2"):
+    with pytest.raises(InvalidConfig, match="the voters here are 1, 2"):
         node.open()
