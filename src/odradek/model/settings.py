@@ -66,7 +66,9 @@ class Key(Generic[T]):
     besides: tuple[int, ...] = ()
     """Numbers that are valid outside the limits."""
     valid: tuple[str, ...] = ()
-    """The valid texts, or the valid entries of a list; a list takes each of them once. Empty: any."""
+    """The valid texts, or the valid entries of a list. Empty: any."""
+    distinct: bool = False
+    """For lists: an entry that comes again is dropped, and none is empty. So it is for lists with valid entries."""
     any_case: bool = False
     """Whether a valid text may be written in capitals or not. It is read as `valid` spells it."""
     refuses: Callable[[T], str | None] | None = None
@@ -82,7 +84,7 @@ class Key(Generic[T]):
 
     def parse(self, text: str) -> T:
         """The value that `text` stands for. Raises InvalidConfig, which names the setting and what is wrong with it."""
-        value = cast("T", self._spelled(_READERS[self.kind](self.name, text.strip())))
+        value = cast("T", self._tidied(_READERS[self.kind](self.name, text.strip())))
         complaint = self._complaint(value)
         if complaint:
             raise InvalidConfig(f"{self.name} is {text!r}: {complaint}")
@@ -114,10 +116,12 @@ class Key(Generic[T]):
         least, most = ("" if bound is None else str(bound) for bound in (self.least, self.most))
         return ", ".join([f"{least}..{most}", *map(str, self.besides)])
 
-    def _spelled(self, value: object) -> object:
-        if not self.any_case or not isinstance(value, str):
-            return value
-        return next((valid for valid in self.valid if valid.lower() == value.lower()), value)
+    def _tidied(self, value: object) -> object:
+        if isinstance(value, tuple) and (self.distinct or self.valid):
+            return tuple(dict.fromkeys(value))
+        if isinstance(value, str) and self.any_case:
+            return next((valid for valid in self.valid if valid.lower() == value.lower()), value)
+        return value
 
     def _complaint(self, value: T) -> str | None:
         if isinstance(value, (int, float)) and value not in self.besides:
@@ -125,17 +129,12 @@ class Key(Generic[T]):
                 return f"must be at least {self.least}"
             if self.most is not None and value > self.most:
                 return f"must be at most {self.most}"
-        if self.valid:
-            complaint = self._complaint_on_names(value if isinstance(value, tuple) else (cast("str", value),))
-            if complaint:
-                return complaint
-        return self.refuses(value) if self.refuses else None
-
-    def _complaint_on_names(self, names: tuple[str, ...]) -> str | None:
-        for name in names:
+        if self.distinct and isinstance(value, tuple) and "" in value:
+            return "an entry is empty"
+        for name in (value if isinstance(value, tuple) else (value,)) if self.valid else ():
             if name not in self.valid:
                 return f"{name!r} is none of {', '.join(self.valid)}"
-        return "an entry comes twice" if len(set(names)) < len(names) else None
+        return self.refuses(value) if self.refuses else None
 
 
 def setting(key: Key[T]) -> T:

@@ -6,6 +6,7 @@ import pytest
 
 from odradek.model.broker_config import (
     BROKER_KEYS,
+    THROTTLES,
     Address,
     BrokerConfig,
     Endpoint,
@@ -80,7 +81,7 @@ def test_kind_default_limits_and_change_are_those_of_kafka(row: dict[str, str]) 
     assert key.internal == (row["internal"] == "internal")
     limits, _, rule = row["limits"].rpartition("; ")
     if rule.startswith(("distinct", "not empty")):
-        assert refused(key, "a,a") == rule.startswith("distinct")
+        assert (key.distinct or (key.kind is Kind.LIST and bool(key.valid))) == rule.startswith("distinct")
         assert refused(key, "") == rule.endswith("not empty")
     else:
         limits = rule
@@ -137,6 +138,7 @@ def test_settings_are_read_by_name_and_kept_as_given() -> None:
     assert config.num_partitions == 3
     assert config.group_consumer_migration_policy == "upgrade"
     assert config.data_dirs == ("/a", "/b")
+    assert combined(log__dirs="/a,/b,/a").data_dirs == ("/a", "/b")
     assert config.given["num.partitions"] == " 3 "
     assert config == combined(num__partitions=" 3 ", group__consumer__migration__policy="Upgrade", log__dirs="/a, /b")
     assert config != combined()
@@ -149,6 +151,7 @@ def test_settings_are_read_by_name_and_kept_as_given() -> None:
     ("name", "complaint"),
     [
         ("log.retention.hour", "brokers have no setting 'log.retention.hour', did you mean log.retention.hours?"),
+        ("leader.replication.throttled.rate", "leader.replication.throttled.rate: it is set while brokers run"),
         ("no.such.thing", "brokers have no setting 'no.such.thing'"),
         ("segment.bytes", "brokers have no setting 'segment.bytes'"),
         ("zookeeper.connect", "zookeeper.connect: Kafka 4 does not use ZooKeeper; controllers keep the metadata"),
@@ -168,6 +171,11 @@ def test_unknown_and_removed_names_are_refused_with_advice(name: str, complaint:
     with pytest.raises(InvalidConfig) as error:
         BrokerConfig.parse({**COMBINED, name: "x"})
     assert str(error.value).startswith(complaint)
+
+
+def test_throttles_are_no_part_of_a_file() -> None:
+    assert not THROTTLES.keys() & BROKER_KEYS.keys()
+    assert all(key.live is Live.CLUSTER_WIDE for key in THROTTLES.values())
 
 
 def test_no_removed_name_is_a_setting() -> None:

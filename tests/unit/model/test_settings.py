@@ -11,6 +11,11 @@ COLOUR: Key[str] = Key("colour", Kind.STRING, "red", "A colour.", valid=("red", 
 COLOURS: Key[tuple[str, ...]] = Key("colours", Kind.LIST, (), "Colours.", valid=("red", "blue"))
 NAMES: Key[tuple[str, ...]] = Key("names", Kind.LIST, (), "Names.", refuses=lambda names: "no" if "x" in names else "")
 
+PLACES: Key[tuple[str, ...]] = Key("places", Kind.LIST, (), "Places.", distinct=True)
+SHADE: Key[str] = Key("shade", Kind.STRING, "Dark", "A shade.", valid=("Dark", "Light"), any_case=True)
+SMALL: Key[int] = Key("small", Kind.SHORT, 1, "A small number.")
+SECRET: Key[str | None] = Key("secret", Kind.PASSWORD, None, "A secret.")
+
 
 @pytest.mark.parametrize(
     ("key", "text", "value"),
@@ -28,6 +33,12 @@ NAMES: Key[tuple[str, ...]] = Key("names", Kind.LIST, (), "Names.", refuses=lamb
         (COLOUR, " blue", "blue"),
         (COLOURS, "", ()),
         (COLOURS, "blue , red", ("blue", "red")),
+        (COLOURS, "red,blue,red", ("red", "blue")),
+        (PLACES, "b,a,b", ("b", "a")),
+        (PLACES, "", ()),
+        (SHADE, "DARK", "Dark"),
+        (SMALL, "-32768", -32768),
+        (SECRET, " s3cret ", "s3cret"),
         (NAMES, "a,,a", ("a", "", "a")),
     ],
 )
@@ -56,8 +67,10 @@ def test_text_becomes_a_value(key: Key[object], text: str, value: object) -> Non
         (COLOUR, "green", "colour is 'green': 'green' is none of red, blue"),
         (COLOUR, "Red", "colour is 'Red': 'Red' is none of red, blue"),
         (COLOURS, "red,", "colours is 'red,': '' is none of red, blue"),
-        (COLOURS, "red,red", "colours is 'red,red': an entry comes twice"),
         (NAMES, "x", "names is 'x': no"),
+        (PLACES, "a,,b", "places is 'a,,b': an entry is empty"),
+        (SHADE, "grey", "shade is 'grey': 'grey' is none of Dark, Light"),
+        (SMALL, "32768", "small is '32768': does not fit into 16 bits"),
     ],
 )
 def test_a_bad_text_is_refused_by_name_and_reason(key: Key[object], text: str, complaint: str) -> None:
@@ -73,6 +86,16 @@ def test_a_bad_text_is_refused_by_name_and_reason(key: Key[object], text: str, c
 def test_a_value_becomes_its_text(key: Key[object], value: object, text: str) -> None:
     assert key.format(value) == text
     assert key.parse(text) == value
+
+
+def test_a_double_is_written_as_kafka_writes_it() -> None:
+    assert RATIO.format(1.7976931348623157e308) == "1.7976931348623157E308"
+    assert RATIO.format(1e-7) == "1E-07"
+
+
+def test_only_passwords_are_sensitive() -> None:
+    assert SECRET.is_sensitive
+    assert not COLOUR.is_sensitive
 
 
 def test_no_value_has_no_text() -> None:

@@ -2,9 +2,11 @@
 
 from odradek.model.broker_config.addresses import Address, Endpoint, SecurityProtocol, Voter
 from odradek.model.broker_config.config import BROKER_KEYS, BrokerConfig, parse_setting, topic_defaults
+from odradek.model.broker_config.quotas import THROTTLES
 
 __all__ = [
     "BROKER_KEYS",
+    "THROTTLES",
     "Address",
     "BrokerConfig",
     "Endpoint",

@@ -106,6 +106,9 @@ def _on_listeners(config: "BrokerConfig") -> Iterator[str]:
     for endpoint in config.advertised_endpoints:
         if endpoint.name not in names:
             yield f"advertised.listeners has {endpoint.name}, which is not in listeners"
+    for early in config.early_start_listeners or ():
+        if early.upper() not in (*names, *config.controller_names):
+            yield f"early.start.listeners has {early}, which is not in listeners or controller.listener.names"
 
 
 def _on_brokers(config: "BrokerConfig") -> Iterator[str]:

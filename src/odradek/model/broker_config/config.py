@@ -241,12 +241,13 @@ def topic_defaults(config: BrokerConfig) -> TopicConfig:
     """What topics get that do not say otherwise. Raises InvalidConfig where that is outside the limits of topics."""
     texts = {}
     for key in TOPIC_KEYS.values():
-        for synonym in key.synonyms:
-            value = getattr(config, attribute_of(synonym.name))
-            if value is not None:
-                source = BROKER_KEYS[synonym.name]
-                texts[key.name] = source.format(value if synonym.unit == 1 else value * synonym.unit)
-                break
-    if int(texts["retention.ms"] or 0) < 0:
-        texts["retention.ms"] = "-1"  # Kafka takes any negative number for "never"
-    return TopicConfig.parse({name: text for name, text in texts.items() if text is not None})
+        for name, unit in key.synonyms:
+            value = getattr(config, attribute_of(name))
+            if value is None:
+                continue
+            texts[key.name] = BROKER_KEYS[name].format(value if unit == 1 else value * unit) or ""
+            if key.name == "retention.ms" and value < 0:
+                texts[key.name] = "-1"  # Kafka takes any negative number for "never"
+            replace(key, name=name).parse(texts[key.name])  # a complaint is on the setting that was given
+            break
+    return TopicConfig.parse(texts)

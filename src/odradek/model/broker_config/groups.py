@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_nothing, refuse_twins_or_nothing
+from odradek.model.broker_config.rules import refuse_codec, refuse_nothing, refuse_without_classic
 from odradek.model.settings import INT_MAX, Key, Kind, Live, setting
 
 
@@ -26,7 +26,8 @@ class GroupSettings:
             Kind.LIST,
             ("uniform", "range"),
             "The assignors of the broker, by name or class; the first is the default.",
-            refuses=refuse_twins_or_nothing,
+            distinct=True,
+            refuses=refuse_nothing,
         )
     )
     group_consumer_heartbeat_interval_ms: int = setting(
@@ -159,7 +160,7 @@ class GroupSettings:
             ("classic", "consumer", "streams"),
             "The kinds of groups that the coordinator takes.",
             valid=("consumer", "classic", "share", "streams"),
-            refuses=refuse_nothing,
+            refuses=refuse_without_classic,
         )
     )
     group_coordinator_threads: int = setting(
@@ -354,6 +355,7 @@ class GroupSettings:
             Kind.INT,
             0,
             "How the topic of offsets is compressed, by the codec's number.",
+            refuses=refuse_codec,
         )
     )
     offsets_topic_num_partitions: int = setting(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_twins, refuse_twins_or_nothing
+from odradek.model.broker_config.rules import refuse_nothing
 from odradek.model.settings import LONG_MAX, Key, Kind, Live, setting
 
 
@@ -16,7 +16,8 @@ class LogSettings:
             Kind.LIST,
             ("/tmp/kafka-logs",),
             "The log directories where log.dirs is not given.",
-            refuses=refuse_twins_or_nothing,
+            distinct=True,
+            refuses=refuse_nothing,
         )
     )
     log_dirs: tuple[str, ...] | None = setting(
@@ -25,7 +26,8 @@ class LogSettings:
             Kind.LIST,
             None,
             "The directories that hold the logs; with none given, those of log.dir.",
-            refuses=refuse_twins_or_nothing,
+            distinct=True,
+            refuses=refuse_nothing,
         )
     )
     cordoned_log_dirs: tuple[str, ...] = setting(
@@ -34,7 +36,7 @@ class LogSettings:
             Kind.LIST,
             (),
             "Log directories that take no new partitions, or * for all of them.",
-            refuses=refuse_twins,
+            distinct=True,
             live=Live.PER_BROKER,
         )
     )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 
+from odradek.model.broker_config.quotas import THROTTLES
 from odradek.model.errors import InvalidConfig
 from odradek.model.settings import Key, Kind
 
@@ -79,6 +80,8 @@ def refuse_unknown(name: str, given: Mapping[str, str], keys: Mapping[str, Key[o
             raise InvalidConfig(f"{name}: {reason}")
     if name in REMOVED:
         raise InvalidConfig(f"{name}: {REMOVED[name]}")
+    if name in THROTTLES:
+        raise InvalidConfig(f"{name}: it is set while brokers run, not before")
     if _LISTENER_PREFIX.fullmatch(name) or _has_plugin(given, keys):
         return
     raise InvalidConfig(f"brokers have no setting {name!r}{_suggestion(name, keys)}")

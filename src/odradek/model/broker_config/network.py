@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_counts, refuse_listeners, refuse_protocols
+from odradek.model.broker_config.rules import refuse_counts, refuse_listeners, refuse_nothing, refuse_protocols
 from odradek.model.settings import INT_MAX, Key, Kind, Live, setting
 
 
@@ -16,6 +16,7 @@ class NetworkSettings:
             Kind.LIST,
             ("PLAINTEXT://:9092",),
             "Where the node listens, as NAME://host:port; an empty host means all interfaces.",
+            distinct=True,
             refuses=refuse_listeners,
             live=Live.PER_BROKER,
         )
@@ -26,6 +27,7 @@ class NetworkSettings:
             Kind.LIST,
             None,
             "What clients are told to connect to, where it is not the same as listeners.",
+            distinct=True,
             refuses=refuse_listeners,
         )
     )
@@ -46,6 +48,7 @@ class NetworkSettings:
             None,
             "The listener that brokers talk to each other through; without a value, the one named as "
             "security.inter.broker.protocol.",
+            refuses=refuse_nothing,
         )
     )
     connection_failed_authentication_delay_ms: int = setting(

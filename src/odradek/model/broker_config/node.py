@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_nothing, refuse_twins
+from odradek.model.broker_config.rules import refuse_nothing
 from odradek.model.settings import LONG_MAX, Key, Kind, Live, setting
 
 
@@ -102,7 +102,7 @@ class NodeSettings:
             None,
             "Listeners that open before the broker has caught up with the metadata; without a value, those of the "
             "controller.",
-            refuses=refuse_twins,
+            distinct=True,
         )
     )
     auto_create_topics_enable: bool = setting(
@@ -128,7 +128,7 @@ class NodeSettings:
             Kind.LIST,
             (),
             "Names of providers that settings can refer to for values kept elsewhere, such as secrets.",
-            refuses=refuse_twins,
+            distinct=True,
             live=Live.CLUSTER_WIDE,
         )
     )
@@ -147,7 +147,7 @@ class NodeSettings:
             Kind.LIST,
             (),
             "Classes that report the metrics of the older kind.",
-            refuses=refuse_twins,
+            distinct=True,
         )
     )
     metric_reporters: tuple[str, ...] = setting(
@@ -156,7 +156,7 @@ class NodeSettings:
             Kind.LIST,
             ("org.apache.kafka.common.metrics.JmxReporter",),
             "Classes that are told of every metric.",
-            refuses=refuse_twins,
+            distinct=True,
             live=Live.CLUSTER_WIDE,
         )
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_addresses, refuse_twins_or_nothing, refuse_voters
+from odradek.model.broker_config.rules import refuse_addresses, refuse_nothing, refuse_voters
 from odradek.model.settings import Key, Kind, setting
 
 
@@ -16,7 +16,8 @@ class QuorumSettings:
             Kind.LIST,
             (),
             "The listeners that controllers are reached at, in order of preference.",
-            refuses=refuse_twins_or_nothing,
+            distinct=True,
+            refuses=refuse_nothing,
             required=True,
         )
     )

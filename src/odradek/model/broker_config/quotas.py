@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.model.settings import Key, Kind, setting
+from odradek.model.settings import LONG_MAX, Key, Kind, Live, setting
 
 
 @dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
@@ -72,3 +72,35 @@ class QuotaSettings:
             least=1,
         )
     )
+
+
+THROTTLES: dict[str, Key[int]] = {
+    key.name: key
+    for key in (
+        Key(
+            "follower.replication.throttled.rate",
+            Kind.LONG,
+            LONG_MAX,
+            "Bytes a second that the broker may fetch for replicas that a topic throttles.",
+            least=0,
+            live=Live.CLUSTER_WIDE,
+        ),
+        Key(
+            "leader.replication.throttled.rate",
+            Kind.LONG,
+            LONG_MAX,
+            "Bytes a second that the broker may send for replicas that a topic throttles.",
+            least=0,
+            live=Live.CLUSTER_WIDE,
+        ),
+        Key(
+            "replica.alter.log.dirs.io.max.bytes.per.second",
+            Kind.LONG,
+            LONG_MAX,
+            "Bytes a second for moves between log directories.",
+            least=0,
+            live=Live.CLUSTER_WIDE,
+        ),
+    )
+}
+"""Settings of a broker that are no part of its file: they are made while it runs, and only then."""

@@ -16,19 +16,8 @@ def refuse_nothing(value: str | tuple[str, ...] | None) -> str | None:
     return None if value else "must not be empty"
 
 
-def refuse_twins(entries: tuple[str, ...] | None) -> str | None:
-    """For lists whose entries are distinct and not empty."""
-    if entries and "" in entries:
-        return "an entry is empty"
-    return "an entry comes twice" if entries and len(set(entries)) < len(entries) else None
-
-
-def refuse_twins_or_nothing(entries: tuple[str, ...] | None) -> str | None:
-    return refuse_nothing(entries) or refuse_twins(entries)
-
-
 def refuse_listeners(entries: tuple[str, ...] | None) -> str | None:
-    return refuse_twins_or_nothing(entries) or _first_complaint(parse_listener, entries or ())
+    return refuse_nothing(entries) or _first_complaint(parse_listener, entries or ())
 
 
 def refuse_addresses(entries: tuple[str, ...]) -> str | None:
@@ -45,6 +34,14 @@ def refuse_voters(entries: tuple[str, ...]) -> str | None:
 
 def refuse_protocols(text: str) -> str | None:
     return _first_complaint(parse_protocols, (text,))
+
+
+def refuse_codec(number: int) -> str | None:
+    return None if 0 <= number <= 4 else "must be 0 (none), 1 (gzip), 2 (snappy), 3 (lz4) or 4 (zstd)"
+
+
+def refuse_without_classic(protocols: tuple[str, ...]) -> str | None:
+    return None if "classic" in protocols else "must have classic"
 
 
 def refuse_counts(text: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_twins
 from odradek.model.settings import Key, Kind, Live, setting
 
 
@@ -24,7 +23,7 @@ class SaslSettings:
             Kind.LIST,
             ("GSSAPI",),
             "The mechanisms that clients may use.",
-            refuses=refuse_twins,
+            distinct=True,
             live=Live.PER_BROKER,
         )
     )
@@ -55,7 +54,7 @@ class SaslSettings:
             Kind.LIST,
             ("DEFAULT",),
             "Rules that make a short user name of a Kerberos principal; the first that fits counts.",
-            refuses=refuse_twins,
+            distinct=True,
             live=Live.PER_BROKER,
         )
     )
@@ -269,7 +268,7 @@ class SaslSettings:
             Kind.LIST,
             (),
             "The audiences of which a token must name one.",
-            refuses=refuse_twins,
+            distinct=True,
         )
     )
     sasl_oauthbearer_expected_issuer: str | None = setting(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_twins_or_nothing
+from odradek.model.broker_config.rules import refuse_codec, refuse_nothing
 from odradek.model.settings import Key, Kind, Live, setting
 
 
@@ -26,7 +26,8 @@ class ShareSettings:
             Kind.LIST,
             ("simple",),
             "The assignors of share groups, by name or class; the first is the default.",
-            refuses=refuse_twins_or_nothing,
+            distinct=True,
+            refuses=refuse_nothing,
         )
     )
     group_share_delivery_count_limit: int = setting(
@@ -270,6 +271,7 @@ class ShareSettings:
             Kind.INT,
             0,
             "How the topic of share state is compressed, by the codec's number.",
+            refuses=refuse_codec,
         )
     )
     share_coordinator_state_topic_min_isr: int = setting(

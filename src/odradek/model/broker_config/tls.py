@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_twins
 from odradek.model.settings import Key, Kind, Live, setting
 
 
@@ -32,7 +31,7 @@ class TlsSettings:
             Kind.LIST,
             (),
             "The cipher suites that may be negotiated; empty for all that the runtime offers.",
-            refuses=refuse_twins,
+            distinct=True,
             live=Live.PER_BROKER,
         )
     )
@@ -52,7 +51,7 @@ class TlsSettings:
             Kind.LIST,
             ("TLSv1.2", "TLSv1.3"),
             "The versions of TLS that are taken.",
-            refuses=refuse_twins,
+            distinct=True,
             live=Live.PER_BROKER,
         )
     )
