@@ -4,6 +4,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -166,6 +167,7 @@ def lived(history: list[Command]) -> World:
     return world
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(st.lists(commands(), max_size=25), st.data())
 def test_a_snapshot_and_the_rest_equal_the_whole(history: list[Command], data: st.DataObject) -> None:
@@ -181,6 +183,7 @@ def test_a_snapshot_and_the_rest_equal_the_whole(history: list[Command], data: s
     assert copy.image == world.image
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(st.lists(commands(), max_size=25))
 def test_one_who_follows_the_deltas_knows_everything(history: list[Command]) -> None:
@@ -214,6 +217,7 @@ def test_one_who_follows_the_deltas_knows_everything(history: list[Command]) -> 
         assert {name: level for name, level in known_features.items() if level} == image.features
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30))
 @given(st.lists(commands(), max_size=25))
 def test_images_that_were_handed_out_never_change(history: list[Command]) -> None:

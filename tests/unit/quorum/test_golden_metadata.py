@@ -107,6 +107,7 @@ def opened(request: pytest.FixtureRequest, golden_data: Path, tmp_path: Path, ma
     node.close()
 
 
+@pytest.mark.slow
 def test_the_image_has_everything_that_was_made(opened: Any) -> None:
     image: Image = opened.metadata.image
     assert {topic.name: to_text(topic.id) for topic in image.topics} == TOPIC_IDS
@@ -140,6 +141,7 @@ def test_the_image_has_everything_that_was_made(opened: Any) -> None:
     assert opened.metadata.events == []
 
 
+@pytest.mark.slow
 def test_it_can_be_led_and_opened_again(opened: Any) -> None:
     metadata = opened.metadata
     before: Image = metadata.image
