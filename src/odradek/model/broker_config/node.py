@@ -114,7 +114,7 @@ class NodeSettings:
         )
     )
     delete_topic_enable: bool = setting(
-        Key("delete.topic.enable", Kind.BOOLEAN, True, "Whether topics can be deleted.")
+        Key("delete.topic.enable", Kind.BOOLEAN, True, "Whether requests to delete topics are granted.")
     )
     create_topic_policy_class_name: str | None = setting(
         Key("create.topic.policy.class.name", Kind.CLASS, None, "A class that may refuse the creation of a topic.")

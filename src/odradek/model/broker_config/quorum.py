@@ -26,7 +26,7 @@ class QuorumSettings:
             "controller.performance.always.log.threshold.ms",
             Kind.LONG,
             2000,
-            "Controller events that take longer than this are logged one by one.",
+            "An event that keeps the controller busy for longer is logged by itself.",
             least=0,
             internal=True,
         )
