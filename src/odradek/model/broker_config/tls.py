@@ -74,7 +74,13 @@ class TlsSettings:
         )
     )
     ssl_key_password: str | None = setting(
-        Key("ssl.key.password", Kind.PASSWORD, None, "What opens the private key, where it is encrypted.", live=Live.PER_BROKER)
+        Key(
+            "ssl.key.password",
+            Kind.PASSWORD,
+            None,
+            "What opens the private key, where it is encrypted.",
+            live=Live.PER_BROKER,
+        )
     )
     ssl_keymanager_algorithm: str = setting(
         Key(
