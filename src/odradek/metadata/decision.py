@@ -4,10 +4,10 @@ from typing import Generic, NamedTuple, TypeVar
 
 from odradek.wire.schema import Message
 
-R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
-class Decision(NamedTuple, Generic[R]):
+class Decision(NamedTuple, Generic[R_co]):
     records: tuple[Message, ...]
     """Written as one batch: all of them count, or none."""
-    reply: R
+    reply: R_co
