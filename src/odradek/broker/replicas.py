@@ -47,6 +47,14 @@ class Replicas:
         for change in delta.topics.changed:
             for number in change.partitions:
                 self._take(change.after, number, change.after.partitions[number])
+        self._update_configs(delta, image)
+
+    def _update_configs(self, delta: Delta, image: Image) -> None:
+        kinds = {resource.type for resource in delta.configs.changed}
+        if ResourceType.BROKER in kinds:  # it may be the default of every topic
+            for topic in image.topics:
+                self._logs.update_config(topic.name)
+            return
         for resource in delta.configs.changed:
             if resource.type == ResourceType.TOPIC:
                 self._logs.update_config(resource.name)

@@ -59,6 +59,7 @@ def _setting(config: BrokerConfig, *, ignore_acls: bool) -> NodeSetting:
         port=endpoints[0].port,
         advertised=(advertised.host, advertised.port) if advertised else None,
         node_id=config.node_id,
+        config=config,
         topic_defaults=config.topic_defaults,
         partitions=config.num_partitions,
         ignore_acls=ignore_acls,

@@ -1,24 +1,34 @@
 """The table of what a node serves: each API by its key, with its versions and its handler."""
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Served
 from odradek.broker.handlers import (
+    alter_configs,
     api_versions,
+    create_partitions,
     create_topics,
+    delete_records,
     delete_topics,
     describe_cluster,
+    describe_configs,
     fetch,
     find_coordinator,
+    incremental_alter_configs,
     init_producer_id,
+    list_config_resources,
     list_offsets,
     metadata,
+    offset_for_leader_epoch,
     produce,
 )
 from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.settings import Settings
 from odradek.controller.context import Context
 from odradek.quorum.metadata_log import MetadataLog
+from odradek.storage.log_dirs import LogDirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +38,14 @@ class Parts:
     broker: Broker
     metadata: MetadataLog
     context: Context
+    settings: Settings
+    logs: LogDirs
+    pool: Executor
     broker_epoch: int
 
 
 def served_by(node: Parts) -> dict[int, Served]:
-    broker, log, context = node.broker, node.metadata, node.context
+    broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, produce.Produce(broker).handle),
@@ -42,8 +55,18 @@ def served_by(node: Parts) -> dict[int, Served]:
         10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator().handle),
         19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context).handle),
         20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context).handle),
+        21: Served(delete_records.VERSIONS, delete_records.DeleteRecords(broker, node.logs, node.pool).handle),
         22: Served(init_producer_id.VERSIONS, init_producer_id.InitProducerId(ids).handle),
+        23: Served(offset_for_leader_epoch.VERSIONS, offset_for_leader_epoch.OffsetForLeaderEpoch(broker).handle),
+        32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings).handle),
+        33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings).handle),
+        37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log).handle),
+        44: Served(
+            incremental_alter_configs.VERSIONS,
+            incremental_alter_configs.IncrementalAlterConfigs(log, context, settings).handle,
+        ),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
+        74: Served(list_config_resources.VERSIONS, list_config_resources.ListConfigResources(broker).handle),
     }
     served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served).handle)
     return served

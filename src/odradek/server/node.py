@@ -13,11 +13,13 @@ from dataclasses import dataclass, field
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.replicas import Replicas
+from odradek.broker.settings import Settings
 from odradek.controller import brokers
 from odradek.controller.brokers import Registration
 from odradek.controller.context import Context
-from odradek.metadata.image import Endpoint, ResourceType
+from odradek.metadata.image import Endpoint
 from odradek.metadata.uuids import from_text, to_text
+from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
 from odradek.model.errors import InvalidConfig
 from odradek.model.topic_config import TopicConfig
@@ -52,6 +54,8 @@ class NodeSetting:
     """What clients are told; None for the address that each of them connected to."""
     node_id: int = 1
     """Of a new directory; one that is formatted already says it itself."""
+    config: BrokerConfig = field(default_factory=BrokerConfig)
+    """What clients are told that the settings are."""
     topic_defaults: TopicConfig = field(default_factory=TopicConfig)
     partitions: int = 1
     """num.partitions"""
@@ -91,6 +95,7 @@ class Node:
         self._stack.callback(logs.abandon)  # nothing is left to abandon after a clean close
         log = MetadataLog.open(logs.dirs[0], MetadataSetting(node_id=identity.node_id), pool)
         self._metadata = log
+        self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
         _report(logs.events + log.events)
         if log.image.acls and not self._setting.ignore_acls:
             raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
@@ -105,7 +110,23 @@ class Node:
         replicas.begin(log.image)
         log.subscribe(replicas.change)
         self._stack.callback(self._close, log, logs, identity.node_id, epoch)
-        await self._serve(broker, log, housekeeping, epoch)
+        parts = Parts(
+            broker=broker,
+            metadata=log,
+            context=self._context(),
+            settings=self._settings,
+            logs=logs,
+            pool=pool,
+            broker_epoch=epoch,
+        )
+        await self._serve(parts, housekeeping)
+
+    def _context(self) -> Context:
+        return Context(
+            new_uuid=lambda: os.urandom(16),
+            default_partitions=self._setting.partitions,
+            topic_defaults=self._setting.topic_defaults,
+        )
 
     def _log_setting(self) -> Setting:
         return Setting(
@@ -117,8 +138,7 @@ class Node:
         )
 
     def _config_of(self, topic: str) -> TopicConfig:
-        changed = self._metadata.image.configs.of(ResourceType.TOPIC, topic)
-        return TopicConfig.parse(changed, self._setting.topic_defaults) if changed else self._setting.topic_defaults
+        return self._settings.of_topic(self._metadata.image, topic)
 
     def _register(self, log: MetadataLog, logs: LogDirs, identity: Identity) -> int:
         ids = tuple(from_text(each.meta.directory_id) for each in logs.dirs if each.meta and each.meta.directory_id)
@@ -128,20 +148,14 @@ class Node:
         log.commit_now(decision.records)
         return decision.reply
 
-    async def _serve(self, broker: Broker, log: MetadataLog, housekeeping: Housekeeping, epoch: int) -> None:
+    async def _serve(self, parts: Parts, housekeeping: Housekeeping) -> None:
         tasks = await self._stack.enter_async_context(Tasks())
-        context = Context(
-            new_uuid=lambda: os.urandom(16),
-            default_partitions=self._setting.partitions,
-            topic_defaults=self._setting.topic_defaults,
-        )
-        parts = Parts(broker=broker, metadata=log, context=context, broker_epoch=epoch)
         listener = Listener(Dispatch(served_by(parts), tasks))
         self._stack.callback(listener.close)
         self.address = listener.open(self._setting.host, self._setting.port)
         tasks.create_task(housekeeping.run(), name="housekeeping")
         tasks.create_task(_close_idle(listener), name="idle-connections")
-        tasks.create_task(_maintain(log), name="metadata-snapshots")
+        tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")
 
     def _close(self, log: MetadataLog, logs: LogDirs, node_id: int, epoch: int) -> None:
         log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)

@@ -1,0 +1,146 @@
+"""The settings of this broker and their layers: what was set for it alone, for all brokers, in its file, by default.
+
+A layer hides those below it. What was set while brokers run is in the metadata, the rest is known from the start.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from odradek.controller.errors import InvalidRequest
+from odradek.metadata.image import ConfigResource, Configs, Image, ResourceType
+from odradek.model.broker_config import BROKER_KEYS, BrokerConfig, topic_defaults
+from odradek.model.broker_config.names import key_of
+from odradek.model.errors import InvalidConfig
+from odradek.model.settings import Live, attribute_of
+from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
+
+_DEFAULTS: dict[str, str] = {
+    name: text
+    for name, key in BROKER_KEYS.items()
+    if not key.required and (text := key.format(key.default)) is not None
+}
+_CHAINS: dict[str, tuple[str, ...]] = {
+    synonym.name: tuple(each.name for each in key.synonyms) for key in TOPIC_KEYS.values() for synonym in key.synonyms
+}
+"""Settings that stand in for each other, as milliseconds and hours do: the first that is set counts."""
+
+
+class Source(IntEnum):
+    """Where a value comes from, numbered as DescribeConfigs numbers it."""
+
+    TOPIC = 1
+    DYNAMIC_BROKER = 2
+    DYNAMIC_ALL_BROKERS = 3
+    STATIC = 4
+    DEFAULT = 5
+
+
+class Origin(NamedTuple):
+    """A text that a setting has in one layer, under its own name or that of one that stands in for it."""
+
+    name: str
+    text: str
+    source: Source
+
+
+class Settings:
+    def __init__(self, node_id: int, static: BrokerConfig, topics: TopicConfig) -> None:
+        """`topics` are the defaults of topics as long as nothing else is set in the metadata."""
+        self._node_id = node_id
+        self._static = static
+        self._topics = topics
+        self._seen: Configs | None = None
+        self._now = static
+        self._topics_now = topics
+
+    def now(self, image: Image) -> BrokerConfig:
+        """What counts: the topmost text of each setting."""
+        self._update(image)
+        return self._now
+
+    def topic_defaults(self, image: Image) -> TopicConfig:
+        """What a topic's settings are where nothing is set for the topic."""
+        self._update(image)
+        return self._topics_now
+
+    def of_topic(self, image: Image, topic: str) -> TopicConfig:
+        own = image.configs.of(ResourceType.TOPIC, topic)
+        defaults = self.topic_defaults(image)
+        if not own:
+            return defaults
+        try:
+            return TopicConfig.parse(own, defaults)
+        except InvalidConfig:
+            # Checked when it was set, against the defaults of that time: those that came later do not go with it.
+            return TopicConfig.parse(own, self._topics)
+
+    def texts(self, image: Image) -> dict[str, str]:
+        """All that is set anywhere, without defaults."""
+        return {**self._static.given, **self._of_all(image), **self._of_this(image)}
+
+    def origins(self, image: Image, name: str) -> tuple[Origin, ...]:
+        """The layers in which a setting of the broker has a text, topmost first."""
+        layers: tuple[tuple[Source, Mapping[str, str]], ...] = (
+            (Source.DYNAMIC_BROKER, self._of_this(image)),
+            (Source.DYNAMIC_ALL_BROKERS, self._of_all(image)),
+            (Source.STATIC, self._static.given),
+            (Source.DEFAULT, _DEFAULTS),
+        )
+        names = _CHAINS.get(name, (name,))
+        found = [Origin(each, texts[each], source) for source, texts in layers for each in names if each in texts]
+        own = next((at for at, origin in enumerate(found) if origin.name == name), len(found))
+        return tuple(found[own:])  # what stands above, under another name, does not speak of this one
+
+    def check_change(self, resource: ConfigResource, values: Mapping[str, str | None]) -> None:
+        """What the broker itself has to say about a change of brokers' settings. Raises InvalidRequest."""
+        if resource.type != ResourceType.BROKER:
+            return
+        if resource.name not in ("", str(self._node_id)):
+            raise InvalidRequest(f"this is broker {self._node_id}, not {resource.name[:40]!r}")
+        for name, text in values.items():
+            key = key_of(name, BROKER_KEYS)
+            if key is None or text is None:
+                continue
+            if not resource.name and (key.live is Live.PER_BROKER or key is not BROKER_KEYS.get(name)):
+                raise InvalidRequest(f"{name} can only be set for one broker at a time")
+            try:
+                key.parse(text)
+            except InvalidConfig as error:
+                raise InvalidRequest(str(error)) from None
+
+    def _of_this(self, image: Image) -> Mapping[str, str]:
+        return image.configs.of(ResourceType.BROKER, str(self._node_id))
+
+    def _of_all(self, image: Image) -> Mapping[str, str]:
+        return image.configs.of(ResourceType.BROKER, "")
+
+    def _update(self, image: Image) -> None:
+        if image.configs is self._seen:
+            return
+        changed = {**self._of_all(image), **self._of_this(image)}
+        self._now = replace(self._static, **_parsed(changed))
+        self._topics_now = self._defaults()
+        self._seen = image.configs
+
+    def _defaults(self) -> TopicConfig:
+        if self._now == self._static:
+            return self._topics
+        try:
+            return topic_defaults(self._now)
+        except InvalidConfig:
+            return self._topics  # each is valid, but they contradict each other
+
+
+def _parsed(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Without those that nobody here knows, or that another node took and we do not."""
+    values: dict[str, Any] = {}
+    for name, text in texts.items():
+        key = BROKER_KEYS.get(name)
+        try:
+            if key is not None and key.live is not None:
+                values[attribute_of(name)] = key.parse(text)
+        except InvalidConfig:
+            continue
+    return values
