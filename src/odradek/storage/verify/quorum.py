@@ -67,13 +67,15 @@ class SnapshotCheck:
                 yield error(self._path, f"offset {head.base_offset}, where {self._next_offset} is next", position)
             if head.leader_epoch != self._epoch:
                 yield error(self._path, f"epoch {head.leader_epoch} in a snapshot of epoch {self._epoch}", position)
+            kinds: list[int] = []
             try:
-                self._last_kind = _control_kind(head, batch)
+                kinds = _control_kinds(head, batch)
                 if self._run.deep:
                     check_records(batch, head)
             except CorruptBatch as corrupt:
                 yield error(self._path, str(corrupt), position)
-            if position == 0 and self._last_kind != ControlType.SNAPSHOT_HEADER:
+            self._last_kind = kinds[-1] if kinds else None
+            if position == 0 and kinds[:1] != [ControlType.SNAPSHOT_HEADER]:  # the voters may follow in the same batch
                 yield error(self._path, "does not begin with the header of a snapshot", position)
             self._next_offset = head.next_offset
             self._run.tally.batches += 1
@@ -82,12 +84,9 @@ class SnapshotCheck:
             yield error(self._path, "ends without the footer of a snapshot: it is not complete", size)
 
 
-def _control_kind(head: BatchHead, batch: memoryview) -> int | None:
-    """The type of a control batch's last record; None for other batches."""
-    if not head.is_control:
-        return None
-    records = list(read_records(batch, head))
-    return control_type(records[-1].key) if records else None
+def _control_kinds(head: BatchHead, batch: memoryview) -> list[int]:
+    """The types of a control batch's records; none for other batches."""
+    return [control_type(record.key) for record in read_records(batch, head)] if head.is_control else []
 
 
 def check_state(run: Run, path: str, log_epoch: LeaderEpoch, *, in_use: bool) -> Iterator[Finding]:
