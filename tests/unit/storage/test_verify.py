@@ -541,6 +541,13 @@ def test_a_directory_that_was_only_formatted() -> None:
     assert verify(formatted_disk()) == []
 
 
+def test_a_partition_without_any_segment() -> None:
+    disk = formatted_disk()
+    disk.make_dir("/data/orders-0")
+    said = "/data/orders-0: has no segment; a broker makes one at its next start"
+    assert told(verify(disk)) == [(WARNING, said)]
+
+
 def test_paths_that_are_no_data_directories(disk: FaultyDisk) -> None:
     disk.make_dir("/empty")
     for path, text in (
