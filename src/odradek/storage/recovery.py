@@ -215,7 +215,7 @@ class _Recovery:
                 if self._scan(segments, rest):
                     break
             elif self._lacks_index_sync(end) or not self._indexes_right(segments[-1], fits):
-                self._rebuild_indexes(segments)
+                self._rebuild_indexes(segments, end)
         return segments
 
     def _find_end(self, segments: list[Segment]) -> Offset:
@@ -295,13 +295,18 @@ class _Recovery:
             return False
         return True
 
-    def _rebuild_indexes(self, segments: list[Segment]) -> None:
-        """The segment's data is known to be whole: it is not cut, whatever it holds."""
+    def _rebuild_indexes(self, segments: list[Segment], end: Offset | None) -> None:
+        """The segment's data is known to be whole, up to `end`: it is not cut, whatever it holds."""
         segment = segments[-1]
         state = (self._producers_at(segment.base_offset, segments), self._epochs)
         file = segment.log.get()
         found = rebuild_by_heads(file, segment.size, segment.base_offset, self._now.index_interval_bytes, state)
-        if found.corruption is not None:
+        if found.corruption is not None and found.next_offset == end:
+            # All records are there, and room behind them that was allocated ahead: closing the segment gave it back,
+            # but power was lost before that was safe.
+            file.truncate(found.valid_bytes)
+            file.sync()
+        elif found.corruption is not None:
             self._event(
                 "a segment below the recovery point is damaged; it is left as it is",
                 file=segment.log.path,
