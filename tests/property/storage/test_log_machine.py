@@ -309,7 +309,8 @@ class LogMachine(RuleBasedStateMachine):
         self.reopen(self.history)
         assert self.log.start_offset == self.now.start
         if seed is None:
-            assert self.dirs.events == []
+            # An older snapshot may be torn since an earlier power loss, and is only looked at when the newest is gone.
+            assert [event for event in self.dirs.events if "producers' state" not in event.text] == []
 
     @rule(
         number=st.integers(1, 12),
