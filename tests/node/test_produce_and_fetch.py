@@ -97,7 +97,7 @@ async def broker_with(root: Path, config: TopicConfig) -> AsyncIterator[tuple[Cl
             1: Served(fetch.VERSIONS, fetch.Fetch(broker).handle),
             2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         }
-        served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served).handle)
+        served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)
         async with asyncio.TaskGroup() as tasks, asyncio.timeout(30):
             listener = Listener(Dispatch(served, tasks))
             host, port = listener.open("127.0.0.1", 0)
@@ -257,7 +257,9 @@ def test_offsets_are_listed_by_time_and_by_the_ends(tmp_path: Path) -> None:
 
 def test_a_client_from_the_future_learns_what_is_served(tmp_path: Path) -> None:
     async def scenario(client: Client, _broker: Broker, host: str, port: int) -> None:
-        answer = await client.ask(ApiVersionsRequest(), ApiVersionsResponse, 4)
+        answer = await client.ask(
+            ApiVersionsRequest(client_software_name="raw", client_software_version="1"), ApiVersionsResponse, 4
+        )
         assert [key.api_key for key in answer.api_keys] == [0, 1, 2, 18]
         reader, writer = await asyncio.open_connection(host, port)
         writer.write(bytes.fromhex("0000000b 0012 0063 00000000 ffff 00".replace(" ", "")))

@@ -17,6 +17,8 @@ class Broker:
         """The newest committed metadata; replaced whole."""
         self.advertised: tuple[str, int] | None = None
         """The address that clients are told; None for the one that each of them connected to."""
+        self.kraft_version = 0
+        """Of the quorum, which keeps it beside the other features."""
         self.partitions: dict[TopicPartition, Partition] = {}
 
     def partition(self, topic: str, index: int) -> Partition:

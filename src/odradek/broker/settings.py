@@ -65,8 +65,8 @@ class Settings:
         self._update(image)
         return self._topics_now
 
-    def of_topic(self, image: Image, topic: str) -> TopicConfig:
-        own = image.configs.of(ResourceType.TOPIC, topic)
+    def of_topic(self, image: Image, own: Mapping[str, str]) -> TopicConfig:
+        """The settings of a topic for which `own` is set."""
         defaults = self.topic_defaults(image)
         if not own:
             return defaults

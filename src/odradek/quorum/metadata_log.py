@@ -163,6 +163,10 @@ class MetadataLog:
     def high_watermark(self) -> Offset:
         return self.image.end_offset
 
+    @property
+    def voters(self) -> Voters:
+        return self._voters
+
     def subscribe(self, listener: Listener) -> None:
         """From now on. What is there already, `image` says."""
         self._listeners.append(listener)

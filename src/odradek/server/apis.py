@@ -4,7 +4,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from odradek.broker.broker import Broker
-from odradek.broker.dispatch import Served
+from odradek.broker.dispatch import Served, Spawns
 from odradek.broker.handlers import (
     alter_configs,
     api_versions,
@@ -14,6 +14,10 @@ from odradek.broker.handlers import (
     delete_topics,
     describe_cluster,
     describe_configs,
+    describe_log_dirs,
+    describe_producers,
+    describe_quorum,
+    describe_topic_partitions,
     fetch,
     find_coordinator,
     incremental_alter_configs,
@@ -23,10 +27,13 @@ from odradek.broker.handlers import (
     metadata,
     offset_for_leader_epoch,
     produce,
+    update_features,
 )
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.settings import Settings
+from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.context import Context
+from odradek.model.clock import Clock
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.storage.log_dirs import LogDirs
 
@@ -41,32 +48,43 @@ class Parts:
     settings: Settings
     logs: LogDirs
     pool: Executor
+    tasks: Spawns
+    clock: Clock
     broker_epoch: int
 
 
 def served_by(node: Parts) -> dict[int, Served]:
     broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
+    on_demand = TopicsOnDemand(log, context, node.tasks)
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, produce.Produce(broker).handle),
         1: Served(fetch.VERSIONS, fetch.Fetch(broker).handle),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
-        3: Served(metadata.VERSIONS, metadata.Metadata(broker).handle),
+        3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
         10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator().handle),
-        19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context).handle),
+        19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context, settings).handle),
         20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context).handle),
         21: Served(delete_records.VERSIONS, delete_records.DeleteRecords(broker, node.logs, node.pool).handle),
         22: Served(init_producer_id.VERSIONS, init_producer_id.InitProducerId(ids).handle),
         23: Served(offset_for_leader_epoch.VERSIONS, offset_for_leader_epoch.OffsetForLeaderEpoch(broker).handle),
         32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings).handle),
         33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings).handle),
+        35: Served(describe_log_dirs.VERSIONS, describe_log_dirs.DescribeLogDirs(broker, node.logs, node.pool).handle),
         37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log).handle),
         44: Served(
             incremental_alter_configs.VERSIONS,
             incremental_alter_configs.IncrementalAlterConfigs(log, context, settings).handle,
         ),
+        55: Served(describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(log, broker.node_id, node.clock).handle),
+        57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
+        61: Served(describe_producers.VERSIONS, describe_producers.DescribeProducers(broker).handle),
         74: Served(list_config_resources.VERSIONS, list_config_resources.ListConfigResources(broker).handle),
+        75: Served(
+            describe_topic_partitions.VERSIONS,
+            describe_topic_partitions.DescribeTopicPartitions(broker, settings).handle,
+        ),
     }
-    served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served).handle)
+    served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)
     return served

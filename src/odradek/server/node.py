@@ -17,7 +17,7 @@ from odradek.broker.settings import Settings
 from odradek.controller import brokers
 from odradek.controller.brokers import Registration
 from odradek.controller.context import Context
-from odradek.metadata.image import Endpoint
+from odradek.metadata.image import Endpoint, ResourceType
 from odradek.metadata.uuids import from_text, to_text
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
@@ -110,6 +110,8 @@ class Node:
         replicas.begin(log.image)
         log.subscribe(replicas.change)
         self._stack.callback(self._close, log, logs, identity.node_id, epoch)
+        broker.kraft_version = log.voters.kraft_version
+        tasks = await self._stack.enter_async_context(Tasks())
         parts = Parts(
             broker=broker,
             metadata=log,
@@ -117,9 +119,11 @@ class Node:
             settings=self._settings,
             logs=logs,
             pool=pool,
+            tasks=tasks,
+            clock=self._clock,
             broker_epoch=epoch,
         )
-        await self._serve(parts, housekeeping)
+        self._serve(parts, housekeeping)
 
     def _context(self) -> Context:
         return Context(
@@ -138,7 +142,8 @@ class Node:
         )
 
     def _config_of(self, topic: str) -> TopicConfig:
-        return self._settings.of_topic(self._metadata.image, topic)
+        image = self._metadata.image
+        return self._settings.of_topic(image, image.configs.of(ResourceType.TOPIC, topic))
 
     def _register(self, log: MetadataLog, logs: LogDirs, identity: Identity) -> int:
         ids = tuple(from_text(each.meta.directory_id) for each in logs.dirs if each.meta and each.meta.directory_id)
@@ -148,8 +153,8 @@ class Node:
         log.commit_now(decision.records)
         return decision.reply
 
-    async def _serve(self, parts: Parts, housekeeping: Housekeeping) -> None:
-        tasks = await self._stack.enter_async_context(Tasks())
+    def _serve(self, parts: Parts, housekeeping: Housekeeping) -> None:
+        tasks = parts.tasks
         listener = Listener(Dispatch(served_by(parts), tasks))
         self._stack.callback(listener.close)
         self.address = listener.open(self._setting.host, self._setting.port)

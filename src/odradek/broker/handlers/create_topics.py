@@ -1,6 +1,8 @@
 """CreateTopics, versions 2 to 7."""
 
+from odradek.broker import shown_settings
 from odradek.broker.call import Call
+from odradek.broker.settings import Settings
 from odradek.controller import topics
 from odradek.controller.context import Context
 from odradek.controller.topics import Created, NewTopic
@@ -15,14 +17,13 @@ from odradek.wire.messages.create_topics import (
 )
 
 VERSIONS = (2, 7)
-_FROM_TOPIC = 1
-"""Where a setting comes from: it was set for this topic."""
 
 
 class CreateTopics:
-    def __init__(self, metadata: MetadataLog, context: Context) -> None:
+    def __init__(self, metadata: MetadataLog, context: Context, settings: Settings) -> None:
         self._metadata = metadata
         self._context = context
+        self._settings = settings
 
     async def handle(self, _call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
         wanted = [_new_topic(topic) for topic in request.topics]
@@ -32,7 +33,25 @@ class CreateTopics:
             )
         except BrokerError as error:
             created = tuple(Created(topic.name, error) for topic in wanted)
-        return CreateTopicsResponse(topics=tuple(map(_result, created)))
+        return CreateTopicsResponse(topics=tuple(map(self._result, created)))
+
+    def _result(self, created: Created) -> CreatableTopicResult:
+        outcome = created.outcome
+        if isinstance(outcome, BrokerError):
+            return CreatableTopicResult(name=created.name, error_code=outcome.code, error_message=str(outcome))
+        configs = tuple(
+            CreatableTopicConfigs(
+                name=each.name, value=each.value, read_only=False, config_source=each.source, is_sensitive=False
+            )
+            for each in shown_settings.of_topic(self._settings, self._metadata.image, outcome.configs)
+        )
+        return CreatableTopicResult(
+            name=created.name,
+            topic_id=outcome.id,
+            num_partitions=outcome.partitions,
+            replication_factor=outcome.replication_factor,
+            configs=configs,
+        )
 
 
 def _new_topic(topic: CreatableTopic) -> NewTopic:
@@ -42,21 +61,4 @@ def _new_topic(topic: CreatableTopic) -> NewTopic:
         topic.replication_factor,
         tuple((each.partition_index, each.broker_ids) for each in topic.assignments),
         {each.name: each.value for each in topic.configs},
-    )
-
-
-def _result(created: Created) -> CreatableTopicResult:
-    outcome = created.outcome
-    if isinstance(outcome, BrokerError):
-        return CreatableTopicResult(name=created.name, error_code=outcome.code, error_message=str(outcome))
-    configs = tuple(
-        CreatableTopicConfigs(name=name, value=value, read_only=False, config_source=_FROM_TOPIC, is_sensitive=False)
-        for name, value in outcome.configs.items()
-    )
-    return CreatableTopicResult(
-        name=created.name,
-        topic_id=outcome.id,
-        num_partitions=outcome.partitions,
-        replication_factor=outcome.replication_factor,
-        configs=configs,
     )

@@ -1,7 +1,9 @@
-"""DescribeCluster, versions 0 to 2."""
+"""DescribeCluster, versions 0 to 2, for brokers; where controllers are is not told."""
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.operations import CLUSTER_OPERATIONS, NOT_ASKED
+from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -9,6 +11,7 @@ from odradek.wire.messages.describe_cluster import (
 )
 
 VERSIONS = (0, 2)
+_BROKERS, _CONTROLLERS = 1, 2
 
 
 class DescribeCluster:
@@ -16,10 +19,21 @@ class DescribeCluster:
         self._broker = broker
 
     def handle(self, call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
+        if request.endpoint_type == _CONTROLLERS:
+            return _refusal(ErrorCode.MISMATCHED_ENDPOINT_TYPE, "a broker does not tell of controllers")
+        if request.endpoint_type != _BROKERS:
+            return _refusal(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"{request.endpoint_type} is no type of endpoint")
         host, port = self._broker.address_for(call.connection)
         return DescribeClusterResponse(
             endpoint_type=request.endpoint_type,
             cluster_id=self._broker.cluster_id,
             controller_id=self._broker.node_id,
             brokers=(DescribeClusterBroker(broker_id=self._broker.node_id, host=host, port=port),),
+            cluster_authorized_operations=CLUSTER_OPERATIONS
+            if request.include_cluster_authorized_operations
+            else NOT_ASKED,
         )
+
+
+def _refusal(code: ErrorCode, why: str) -> DescribeClusterResponse:
+    return DescribeClusterResponse(error_code=code, error_message=why, cluster_id="", brokers=())

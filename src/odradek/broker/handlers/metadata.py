@@ -1,10 +1,22 @@
-"""Metadata, versions 0 to 13: brokers, topics, and who leads which partition. Topics are not made on demand yet."""
+"""Metadata, versions 0 to 13: brokers, topics, and who leads which partition.
+
+A topic that is not there is made, where auto.create.topics.enable and the client allow it; until it is there, the
+answer is UNKNOWN_TOPIC_OR_PARTITION, and the client asks again. Internal topics are not made on demand yet.
+"""
+
+from collections.abc import Sequence
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.internal_topics import INTERNAL_TOPICS
+from odradek.broker.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
+from odradek.broker.settings import Settings
+from odradek.broker.topics_on_demand import TopicsOnDemand
+from odradek.controller.errors import InvalidRequest
+from odradek.controller.topic_names import check_name
 from odradek.metadata.image import NO_LEADER, Partition, Topic
 from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -16,47 +28,92 @@ from odradek.wire.messages.metadata import (
 from odradek.wire.schema import NO_UUID
 
 VERSIONS = (0, 13)
+_BY_ID_SINCE = 12
+_CLUSTER_OPERATIONS_UNTIL = 10
 
 
 class Metadata:
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, settings: Settings, on_demand: TopicsOnDemand) -> None:
         self._broker = broker
+        self._settings = settings
+        self._on_demand = on_demand
 
     def handle(self, call: Call, request: MetadataRequest) -> MetadataResponse:
         broker = self._broker
         host, port = broker.address_for(call.connection)
+        asked_for_cluster = request.include_cluster_authorized_operations and call.version <= _CLUSTER_OPERATIONS_UNTIL
         return MetadataResponse(
             brokers=(MetadataResponseBroker(node_id=broker.node_id, host=host, port=port),),
             cluster_id=broker.cluster_id,
             controller_id=broker.node_id,
             topics=self._topics(call, request),
+            cluster_authorized_operations=CLUSTER_OPERATIONS if asked_for_cluster else NOT_ASKED,
         )
 
     def _topics(self, call: Call, request: MetadataRequest) -> tuple[MetadataResponseTopic, ...]:
+        operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
         # No list asks for all topics; in version 0, which has no null, an empty one does.
         if request.topics is None or (call.version == 0 and not request.topics):
-            return tuple(self._topic(topic) for topic in self._broker.image.topics)
-        return tuple(self._asked(asked) for asked in request.topics)
+            return tuple(_topic(topic, operations) for topic in self._broker.image.topics)
+        if call.version < _BY_ID_SINCE and any(
+            each.name is None or each.topic_id != NO_UUID for each in request.topics
+        ):
+            error = InvalidRequest(f"topics by id come with version {_BY_ID_SINCE}")
+            return tuple(_failure(each.name or "", each.topic_id, error, NOT_ASKED) for each in request.topics)
+        if any(each.topic_id != NO_UUID for each in request.topics):
+            return self._by_id(request.topics, operations)
+        names = list(dict.fromkeys(each.name or "" for each in request.topics))
+        return self._by_name(names, operations, create=request.allow_auto_topic_creation)
 
-    def _asked(self, asked: MetadataRequestTopic) -> MetadataResponseTopic:
-        topics = self._broker.image.topics
-        if asked.topic_id != NO_UUID:
-            topic = topics.by_id(asked.topic_id)
-            missing = ErrorCode.UNKNOWN_TOPIC_ID
-        else:
-            topic = topics.get(asked.name or "")
-            missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        if topic is None:
-            return MetadataResponseTopic(error_code=missing, name=asked.name, topic_id=asked.topic_id, partitions=())
-        return self._topic(topic)
+    def _by_id(self, asked: Sequence[MetadataRequestTopic], operations: int) -> tuple[MetadataResponseTopic, ...]:
+        found = []
+        for topic_id in dict.fromkeys(each.topic_id for each in asked if each.topic_id != NO_UUID):
+            topic = self._broker.image.topics.by_id(topic_id)
+            if topic is None:
+                error = UnknownTopicId(f"no topic with id {topic_id.hex()}")
+                found.append(_failure(None, topic_id, error, NOT_ASKED))
+            else:
+                found.append(_topic(topic, operations))
+        return tuple(found)
 
-    def _topic(self, topic: Topic) -> MetadataResponseTopic:
-        return MetadataResponseTopic(
-            name=topic.name,
-            topic_id=topic.id,
-            is_internal=topic.name in INTERNAL_TOPICS,
-            partitions=tuple(_partition(index, each) for index, each in sorted(topic.partitions.items())),
-        )
+    def _by_name(self, names: list[str], operations: int, *, create: bool) -> tuple[MetadataResponseTopic, ...]:
+        image = self._broker.image
+        found, missing = [], []
+        for name in names:
+            topic = image.topics.get(name)
+            if topic is not None:
+                found.append(_topic(topic, operations))
+                continue
+            try:
+                check_name(name)
+                missing.append(name)
+                raise UnknownTopicOrPartition(f"there is no topic {name}")
+            except BrokerError as error:
+                found.append(_failure(name, NO_UUID, error, operations))
+        if missing and create and self._settings.now(image).auto_create_topics_enable:
+            self._on_demand.ask_for(missing)
+        return tuple(found)
+
+
+def _failure(name: str | None, topic_id: bytes, error: BrokerError, operations: int) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        error_code=error.code,
+        name=name,
+        topic_id=topic_id,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=(),
+        topic_authorized_operations=operations,
+    )
+
+
+def _topic(topic: Topic, operations: int) -> MetadataResponseTopic:
+    return MetadataResponseTopic(
+        name=topic.name,
+        topic_id=topic.id,
+        is_internal=topic.name in INTERNAL_TOPICS,
+        partitions=tuple(_partition(index, each) for index, each in sorted(topic.partitions.items())),
+        topic_authorized_operations=operations,
+    )
 
 
 def _partition(index: int, partition: Partition) -> MetadataResponsePartition:

@@ -1,0 +1,85 @@
+"""DescribeLogDirs, versions 1 to 5. A directory that could not be opened at the start is not told of."""
+
+import asyncio
+import os
+import shutil
+from concurrent.futures import Executor
+
+from odradek.broker.broker import Broker
+from odradek.broker.call import Call
+from odradek.metadata.uuids import from_text
+from odradek.model.errors import StorageFailed
+from odradek.model.topic_partition import TopicPartition
+from odradek.storage.log import Log
+from odradek.storage.log_dir import LogDir
+from odradek.storage.log_dirs import LogDirs
+from odradek.wire.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+
+VERSIONS = (1, 5)
+
+
+class DescribeLogDirs:
+    def __init__(self, broker: Broker, logs: LogDirs, pool: Executor) -> None:
+        self._broker = broker
+        self._logs = logs
+        self._pool = pool
+
+    async def handle(self, _call: Call, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
+        """Without a list: all partitions."""
+        wanted = None
+        if request.topics is not None:
+            wanted = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
+        results = [await self._describe(log_dir, _absolute(log_dir), wanted) for log_dir in list(self._logs.dirs)]
+        return DescribeLogDirsResponse(results=tuple(results))
+
+    async def _describe(self, log_dir: LogDir, path: str, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
+        try:
+            log_dir.home.check()
+            # A disk that hangs must not hold up everybody else.
+            space = await asyncio.get_running_loop().run_in_executor(self._pool, shutil.disk_usage, path)
+        except (StorageFailed, OSError):
+            return DescribeLogDirsResult(error_code=StorageFailed.code, log_dir=path, topics=())
+        return DescribeLogDirsResult(
+            log_dir=path,
+            topics=self._topics(log_dir, wanted),
+            total_bytes=space.total,
+            usable_bytes=space.free,
+            is_cordoned=self._is_cordoned(log_dir),
+        )
+
+    def _topics(self, log_dir: LogDir, wanted: set[TopicPartition] | None) -> tuple[DescribeLogDirsTopic, ...]:
+        found: dict[str, list[DescribeLogDirsPartition]] = {}
+        for logs, is_future in ((log_dir.logs, False), (log_dir.future_logs, True)):
+            for where in sorted(logs):
+                if wanted is None or where in wanted:
+                    found.setdefault(where.topic, []).append(self._partition(logs[where], is_future=is_future))
+        return tuple(DescribeLogDirsTopic(name=name, partitions=tuple(parts)) for name, parts in found.items())
+
+    def _partition(self, log: Log, *, is_future: bool) -> DescribeLogDirsPartition:
+        """A future log lags behind the end of the one that it is to replace, any other behind its high watermark."""
+        current = self._logs.get(log.partition)
+        if current is None:
+            lag = -1
+        elif is_future:
+            lag = current.end_offset - log.end_offset
+        else:
+            lag = max(current.high_watermark - log.end_offset, 0)
+        return DescribeLogDirsPartition(
+            partition_index=log.partition.partition, partition_size=log.size, offset_lag=lag, is_future_key=is_future
+        )
+
+    def _is_cordoned(self, log_dir: LogDir) -> bool:
+        me = self._broker.image.brokers.get(self._broker.node_id)
+        if me is None or not me.cordoned_directories or log_dir.meta is None or log_dir.meta.directory_id is None:
+            return False
+        return from_text(log_dir.meta.directory_id) in me.cordoned_directories
+
+
+def _absolute(log_dir: LogDir) -> str:
+    return os.path.abspath(log_dir.path)

@@ -1,0 +1,45 @@
+"""Topics that are made because a client asked for them, behind the answer that they are not there yet."""
+
+import logging
+from collections.abc import Sequence
+
+from odradek.broker.dispatch import Spawns
+from odradek.broker.internal_topics import INTERNAL_TOPICS
+from odradek.controller import topics
+from odradek.controller.context import Context
+from odradek.controller.topics import Created, NewTopic
+from odradek.model.errors import BrokerError
+from odradek.quorum.metadata_log import MetadataLog
+
+logger = logging.getLogger(__name__)
+
+UNDER_WAY_MAX = 1_000
+"""Past this many, a client that asks again later gets its topic then."""
+
+
+class TopicsOnDemand:
+    def __init__(self, metadata: MetadataLog, context: Context, tasks: Spawns) -> None:
+        self._metadata = metadata
+        self._context = context
+        self._tasks = tasks
+        self._under_way: set[str] = set()
+
+    def ask_for(self, names: Sequence[str]) -> None:
+        """Returns at once. Internal topics are not made here: whoever needs one knows how it has to be."""
+        room = UNDER_WAY_MAX - len(self._under_way)
+        new = [name for name in names if name not in self._under_way and name not in INTERNAL_TOPICS][:room]
+        if new:
+            self._under_way.update(new)
+            self._tasks.create_task(self._create(new), name="topics-on-demand")
+
+    async def _create(self, names: list[str]) -> None:
+        wanted = [NewTopic(name) for name in names]
+        try:
+            created = await self._metadata.perform(lambda image: topics.create(image, wanted, self._context))
+        except BrokerError as error:
+            created = tuple(Created(name, error) for name in names)
+        finally:
+            self._under_way.difference_update(names)
+        for name, outcome in created:
+            if isinstance(outcome, BrokerError):
+                logger.warning("a topic cannot be made on demand", extra={"topic": name, "reason": str(outcome)})
