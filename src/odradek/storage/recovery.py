@@ -114,6 +114,9 @@ class _Recovery:
         log_start = max(self._now.log_start, segments[0].base_offset)
         self._store_epochs(log_start, end)
         producers = self._load_producers(segments, log_start, end)
+        if not self._now.clean:
+            # What the last owner removed must not come back by power loss, once something else is written in its place.
+            self._files.sync_dir(self._now.directory)
         return Recovered(
             segments,
             log_start,
