@@ -6,11 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch, Served
+from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.handlers import api_versions, fetch, list_offsets, produce
 from odradek.broker.partition import Partition
 from odradek.model.error_code import ErrorCode
@@ -94,7 +96,7 @@ async def broker_with(root: Path, config: TopicConfig) -> AsyncIterator[tuple[Cl
         broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK)
         served: dict[int, Served] = {
             0: Served(produce.VERSIONS, produce.Produce(broker).handle),
-            1: Served(fetch.VERSIONS, fetch.Fetch(broker).handle),
+            1: Served(fetch.VERSIONS, fetch.Fetch(broker, FetchSessions(CLOCK, Random(0))).handle),
             2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         }
         served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)

@@ -2,9 +2,11 @@
 
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from random import SystemRandom
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Served, Spawns
+from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.handlers import (
     alter_configs,
     api_versions,
@@ -55,11 +57,12 @@ class Parts:
 
 def served_by(node: Parts) -> dict[int, Served]:
     broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
+    slots = settings.now(broker.image).max_incremental_fetch_session_cache_slots
     on_demand = TopicsOnDemand(log, context, node.tasks)
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, produce.Produce(broker).handle),
-        1: Served(fetch.VERSIONS, fetch.Fetch(broker).handle),
+        1: Served(fetch.VERSIONS, fetch.Fetch(broker, FetchSessions(node.clock, SystemRandom(), slots)).handle),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
         10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator().handle),

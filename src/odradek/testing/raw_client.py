@@ -21,6 +21,11 @@ class RawClient:
     async def connect(cls, host: str, port: int) -> "RawClient":
         return cls(*await asyncio.open_connection(host, port))
 
+    async def another(self) -> "RawClient":
+        """Connected to the same node."""
+        host, port = self._writer.get_extra_info("peername")[:2]
+        return await RawClient.connect(host, port)
+
     def send(self, request: Message, version: int) -> None:
         self._last_id += 1
         for part in request_frame(request, version, self._last_id, "raw-client"):
