@@ -178,6 +178,9 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
             assert await alter(client, BROKER, "1", ("num.io.threads", SET, "many")) == bad
             assert await alter(client, BROKER, "", ("listeners", SET, "PLAINTEXT://:1")) == bad
             assert await alter(client, BROKER, "1", ("background.threads", SET, "0")) == bad
+            assert await alter(client, BROKER, "1", ("num.network.threads", SET, "1000")) == bad
+            assert await alter(client, BROKER, "1", ("ssl.keystore.location", SET, "keys")) == bad
+            assert await alter(client, BROKER, "1", ("listeners", SET, "PLAINTEXT://:1")) == bad
             assert await replace(client, TOPIC, "orders", [("retention.ms", None)]) == bad
             assert (await one(client, TOPIC, "orders", "retention.ms")).config_source == 5
             assert await alter(client, TOPIC, "orders", ("retention.ms", SET, "5"), validate_only=True) == 0

@@ -13,7 +13,7 @@ from odradek.metadata.image import ConfigResource, Configs, Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, BrokerConfig, topic_defaults
 from odradek.model.broker_config.names import key_of
 from odradek.model.errors import InvalidConfig
-from odradek.model.settings import Live, attribute_of
+from odradek.model.settings import Key, Live, attribute_of
 from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
 
 _DEFAULTS: dict[str, str] = {
@@ -25,6 +25,12 @@ _CHAINS: dict[str, tuple[str, ...]] = {
     synonym.name: tuple(each.name for each in key.synonyms) for key in TOPIC_KEYS.values() for synonym in key.synonyms
 }
 """Settings that stand in for each other, as milliseconds and hours do: the first that is set counts."""
+
+_THREADS = frozenset(
+    name for name, key in BROKER_KEYS.items() if key.live and ("threads" in name or name == "num.replica.fetchers")
+)
+_NOT_LIVE_HERE = frozenset({"listeners", "listener.security.protocol.map", "principal.builder.class"})
+"""What Kafka changes while it runs, and we do not: to take the change and not to act on it would be a lie."""
 
 
 class Source(IntEnum):
@@ -93,7 +99,7 @@ class Settings:
         own = next((at for at, origin in enumerate(found) if origin.name == name), len(found))
         return tuple(found[own:])  # what stands above, under another name, does not speak of this one
 
-    def check_change(self, resource: ConfigResource, values: Mapping[str, str | None]) -> None:
+    def check_change(self, image: Image, resource: ConfigResource, values: Mapping[str, str | None]) -> None:
         """What the broker itself has to say about a change of brokers' settings. Raises InvalidRequest."""
         if resource.type != ResourceType.BROKER:
             return
@@ -101,14 +107,28 @@ class Settings:
             raise InvalidRequest(f"this is broker {self._node_id}, not {resource.name[:40]!r}")
         for name, text in values.items():
             key = key_of(name, BROKER_KEYS)
-            if key is None or text is None:
-                continue
-            if not resource.name and (key.live is Live.PER_BROKER or key is not BROKER_KEYS.get(name)):
-                raise InvalidRequest(f"{name} can only be set for one broker at a time")
-            try:
-                key.parse(text)
-            except InvalidConfig as error:
-                raise InvalidRequest(str(error)) from None
+            if key is not None and text is not None:
+                self._check_place(resource, name, key)
+                try:
+                    self._check_threads(image, name, key.parse(text))
+                except InvalidConfig as error:
+                    raise InvalidRequest(str(error)) from None
+
+    def _check_place(self, resource: ConfigResource, name: str, key: Key[Any]) -> None:
+        is_plain = name in BROKER_KEYS
+        if not resource.name and (key.live is Live.PER_BROKER or not is_plain):
+            raise InvalidRequest(f"{name} can only be set for one broker at a time")
+        if name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key.password")):
+            raise InvalidRequest(f"{name} can only be changed for a listener: listener.name.NAME.{name}")
+        if name in _NOT_LIVE_HERE:
+            raise InvalidRequest(f"{name} cannot be changed yet while this broker runs")
+
+    def _check_threads(self, image: Image, name: str, wanted: object) -> None:
+        """Numbers of threads change by half or double at most at a time, as with Kafka."""
+        if name in _THREADS and isinstance(wanted, int):
+            current: int = getattr(self.now(image), attribute_of(name))
+            if not current // 2 <= wanted <= current * 2 or wanted < 1:
+                raise InvalidRequest(f"{name} is {current}, and can become {max(current // 2, 1)} to {current * 2}")
 
     def _of_this(self, image: Image) -> Mapping[str, str]:
         return image.configs.of(ResourceType.BROKER, str(self._node_id))

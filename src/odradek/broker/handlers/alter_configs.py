@@ -33,7 +33,7 @@ class AlterConfigs:
         for each in request.resources:
             values = [(config.name, config.value) for config in each.configs]
             try:
-                self._settings.check_change(_resource(each), dict(values))
+                self._settings.check_change(self._metadata.latest, _resource(each), dict(values))
                 wanted.append(Replacement(_resource(each), values))
             except BrokerError as error:
                 outcomes[_resource(each)] = error

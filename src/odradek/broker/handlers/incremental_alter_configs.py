@@ -34,7 +34,7 @@ class IncrementalAlterConfigs:
             changes = [Change(config.name, config.config_operation, config.value) for config in each.configs]
             try:
                 kept = {change.name: change.value for change in changes if change.operation == Operation.SET}
-                self._settings.check_change(_resource(each), kept)
+                self._settings.check_change(self._metadata.latest, _resource(each), kept)
                 wanted.append(Alteration(_resource(each), changes))
             except BrokerError as error:
                 outcomes[_resource(each)] = error
