@@ -163,9 +163,11 @@ class Node:
         tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")
 
     def _close(self, log: MetadataLog, logs: LogDirs, node_id: int, epoch: int) -> None:
-        log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
-        log.close()
-        logs.close(epoch)
+        try:
+            log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
+            log.close()
+        finally:
+            logs.close(epoch)  # also where the directory of the metadata log failed: the others are still to be closed
 
 
 def _format(files: Files, setting: NodeSetting, clock: Clock) -> Identity:
