@@ -14,7 +14,7 @@ from struct import Struct, error
 from crc32c import crc32c
 
 from odradek.model.errors import CorruptFile
-from odradek.model.numbers import NO_OFFSET, Offset, TimestampMs
+from odradek.model.numbers import NO_OFFSET, Offset, ProducerId, TimestampMs
 from odradek.records.batch import SEQUENCE_MAX
 from odradek.storage.producer_state import NO_SEQUENCE, NotedBatch, Producer
 
@@ -61,7 +61,7 @@ def _pack_entry(producer: Producer) -> bytes:
 
 def _parse_entry(*fields: int) -> Producer:
     producer_id, epoch, last_sequence, last_offset, delta, timestamp, coordinator_epoch, txn_first_offset = fields
-    producer = Producer(producer_id)  # type: ignore[arg-type]
+    producer = Producer(ProducerId(producer_id))
     producer.epoch = epoch
     producer.coordinator_epoch = coordinator_epoch
     producer.last_timestamp = TimestampMs(timestamp)

@@ -4,7 +4,7 @@ from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.partition import Partition
 from odradek.model.errors import BrokerError
-from odradek.model.numbers import NO_OFFSET, NO_TIMESTAMP, TimestampMs
+from odradek.model.numbers import NO_LEADER_EPOCH, NO_OFFSET, NO_TIMESTAMP, TimestampMs
 from odradek.storage.segments import FoundTime
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -17,7 +17,7 @@ from odradek.wire.messages.list_offsets import (
 VERSIONS = (1, 11)
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING = -1, -2, -3, -4, -5, -6
 _READ_COMMITTED = 1
-_NONE = FoundTime(NO_OFFSET, NO_TIMESTAMP, -1)  # type: ignore[arg-type]
+_NONE = FoundTime(NO_OFFSET, NO_TIMESTAMP, NO_LEADER_EPOCH)
 
 
 class ListOffsets:
