@@ -319,6 +319,9 @@ class _Recovery:
             found.valid_bytes = segment.size
             self._damaged = segment.base_offset
         self._adopt(segments, found)
+        # Made from the segment alone, this state may know producers that the log forgot when its start was advanced:
+        # what comes next begins with a snapshot again.
+        self._producers = None
 
     def _adopt(self, segments: list[Segment], found: Rebuilt) -> None:
         """Replace the last segment's index files by what was found, and itself by one that knows their sizes."""
