@@ -16,7 +16,7 @@ from odradek.model.topic_config import TopicConfig
 from odradek.records.batch import BatchHead, Codec, parse_head, stamp
 from odradek.records.builder import BatchSpec
 from odradek.records.record import Record, read_records
-from odradek.storage import entry_file, names, partition_metadata, time_index, transaction_index
+from odradek.storage import checkpoint, entry_file, names, partition_metadata, time_index, transaction_index
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log import Log, Origin
 from odradek.storage.producer_state import ProducerState
@@ -379,6 +379,8 @@ class LogMachine(RuleBasedStateMachine):
 
     def reopen(self, allowed: list[State]) -> None:
         """The log must be one of the `allowed` states, or what is left of it, but not end before any of them does."""
+        # After a cut below the stored start, and a death before the new one is stored, the log starts where that says.
+        stored_start = self.stored_start()
         self.open()
         log = self.log
         found = [batch for segment in log.segments for batch in self.batches_of(segment.path(names.LOG), segment.size)]
@@ -393,15 +395,23 @@ class LogMachine(RuleBasedStateMachine):
                 if self.first_base <= batch.head.base_offset and batch.head.last_offset < end
             ]
             if kept == found and (
-                found or end in {state.start, state.end, *(batch.head.base_offset for batch in state.batches)}
+                found
+                or end in {stored_start, state.start, state.end, *(each.head.base_offset for each in state.batches)}
             ):
                 break
         else:
-            raise AssertionError(f"the log holds {[batch.head[:3] for batch in found]}, which it never held")
+            # A cut to below a start that a checkpoint tells, and that was not stored again, leaves nothing but that.
+            emptied = not found and min(state.end for state in allowed) <= end <= max(state.start for state in allowed)
+            assert emptied, f"the log holds {[batch.head[:3] for batch in found]}, which it never held"
+            state = State((), end, end)
         whole = tuple(batch for batch in state.batches if batch.head.last_offset < end)
         self.history.append(State(whole, log.start_offset, end))
         self.high_watermark = end
         self.known_from = log.start_offset
+
+    def stored_start(self) -> int:
+        offsets = checkpoint.read_offsets(self.disk, f"/data/{names.LOG_STARTS}")
+        return next(iter(offsets.values()), Offset(0))
 
     def batches_of(self, path: str, size: int) -> list[Batch]:
         content = self.disk.read_whole(path)[:size]
