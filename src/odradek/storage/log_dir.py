@@ -48,6 +48,8 @@ class LogDir:
         self.future_logs: dict[TopicPartition, Log] = {}
         self.meta: MetaProperties | None = None
         self.was_clean = False
+        self.loaded = False
+        """Whether `logs` are all that there are; before that, no checkpoint may be made from them."""
         self.broker_epoch = -1
         """Of the process that stopped cleanly, or -1."""
         self.recovery_points: dict[TopicPartition, Offset] = {}
@@ -132,7 +134,7 @@ class LogDir:
         }
         self._taken += 1
         changed = {name: offsets for name, offsets in now.items() if self._stored.get(name) != offsets}
-        return Checkpoints(self._taken, changed)
+        return Checkpoints(self._taken, changed if self.loaded else {})
 
     def store_checkpoints(self, changed: Checkpoints) -> None:
         """Blocks; may run in another thread."""
@@ -172,10 +174,10 @@ class LogDir:
     def close(self, broker_epoch: int) -> None:
         """A clean stop: logs closed, checkpoints written, and the file that says so last of all."""
         try:
-            if self.online:
+            if self.online and self.loaded:
                 self._close_logs()
                 self.write_checkpoints()
-            if self.online:
+            if self.online and self.loaded:
                 data = clean_shutdown.pack(broker_epoch)
                 replace_file(self._files, f"{self.path}/{names.CLEAN_SHUTDOWN}", data)
         except OSError as error:

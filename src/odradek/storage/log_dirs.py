@@ -130,6 +130,11 @@ class LogDirs:
             if log_dir.online:
                 self._load_log(log_dir, found, situation)
                 progress(found.path, 0, 0)
+        for log_dir in self.dirs:
+            log_dir.loaded = True
+            if not log_dir.was_clean:
+                # A recovery point above the end of its log would be believed for what is written there from now on.
+                log_dir.write_checkpoints()
 
     def _situation(self, log_dir: LogDir, found: Found) -> Situation:
         config = self._setting.config_of(found.partition.topic)

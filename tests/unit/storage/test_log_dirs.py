@@ -165,6 +165,22 @@ def test_a_thousand_partitions_live_under_sixteen_handles() -> None:
     assert all(values(log) == [f"{log.partition.partition}:{round}" for round in (0, 1)] for log in dirs)
 
 
+def test_a_node_that_never_loaded_its_logs_leaves_them_as_they_were(disk: FaultyDisk) -> None:
+    dirs = open_all(disk)
+    log = log_of(dirs)
+    append(log, "a", "b", "c")
+    log.advance_high_watermark(Offset(3))
+    log.advance_start(Offset(2))
+    dirs.write_checkpoints()
+    disk.crash()
+    before = disk.tree("/a")
+    dirs = LogDirs.take(OpenFiles(disk), ["/a"], setting(clock=disk.clock))
+    dirs.write_checkpoints()
+    dirs.close()
+    assert disk.tree("/a") == before  # and no word of a clean stop
+    assert values(log_of(open_all(disk))) == ["c"]
+
+
 # --- whose directories
 
 

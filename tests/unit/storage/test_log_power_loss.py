@@ -7,7 +7,7 @@ import pytest
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
 from odradek.records.builder import BatchSpec
 from odradek.storage.log import Log
-from odradek.testing.disk import Died, FaultyDisk
+from odradek.testing.disk import Died, FaultyDisk, disks_after_death
 from odradek.testing.logs import TOPIC_ID, append, log_of, offsets_and_values, open_dirs, values
 
 SEEDS = range(30)
@@ -247,3 +247,20 @@ def test_leader_epochs_of_before_a_cut_do_not_count_for_what_came_after_it(disk:
         assert [log.epochs.epoch_of(record.offset) for _, record in log.records(Offset(0))] == [
             head.leader_epoch for head, _ in log.records(Offset(0))
         ]
+
+
+def test_a_recovery_point_above_the_end_is_lowered_before_anything_is_written(disk: FaultyDisk) -> None:
+    """A process that died in a cut left one. What is written up to there from then on is not synced by that."""
+    dirs = open_dirs(disk)
+    append(log_of(dirs), "a")
+    append(log_of(dirs), "b")
+    log_of(dirs).sync()
+    dirs.write_checkpoints()
+    disk.crash()
+    for left in disks_after_death(disk, lambda tried: log_of(open_dirs(tried)).truncate_to(Offset(0))):
+        log = log_of(open_dirs(left))
+        end = log.end_offset
+        append(log, "c")
+        append(log, "d")
+        left.crash()
+        assert log_of(open_dirs(left)).recovery_point <= end
