@@ -3,7 +3,9 @@
 import argparse
 import asyncio
 import logging
+import os
 import signal
+import stat
 import sys
 
 from odradek.cli.main import EXIT_FAILED
@@ -14,6 +16,7 @@ from odradek.server.log_lines import JsonFormat, LineFormat
 from odradek.server.node import Node, NodeSetting
 
 EXIT_USAGE = 2
+_STDIN = 0
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="one setting; may be repeated")
     parser.add_argument("--ignore-acls", action="store_true", help="start on metadata with ACLs, and enforce none")
     parser.add_argument("--log-format", choices=("text", "json"), default="text", help="of the lines on standard error")
+    parser.add_argument(
+        "--attached",
+        action="store_true",
+        help="print the address when it serves, and stop when standard input, a pipe, ends",
+    )
     parser.set_defaults(handler=serve)
 
 
@@ -35,7 +43,9 @@ def serve(options: argparse.Namespace) -> int:
     try:
         config = load(options.config, options.set, options.data, options.listen)
         setting = _setting(config, ignore_acls=options.ignore_acls)
-        _run(setting)
+        if options.attached and not _is_pipe(_STDIN):
+            raise InvalidConfig("--attached: standard input must be a pipe")
+        _run(setting, attached=options.attached)
     except (InvalidConfig, DirectoryInUse) as error:
         return _complain(error, EXIT_USAGE)
     except OdradekError as error:
@@ -66,24 +76,41 @@ def _setting(config: BrokerConfig, *, ignore_acls: bool) -> NodeSetting:
     )
 
 
-def _run(setting: NodeSetting) -> None:
+def _is_pipe(fd: int) -> bool:
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _run(setting: NodeSetting, *, attached: bool) -> None:
     if sys.platform == "win32":
-        asyncio.run(_serve(setting))
+        asyncio.run(_serve(setting, attached=attached))
     else:
         import uvloop
 
-        uvloop.run(_serve(setting))
+        uvloop.run(_serve(setting, attached=attached))
 
 
-async def _serve(setting: NodeSetting) -> None:
+async def _serve(setting: NodeSetting, *, attached: bool) -> None:
+    loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
+    if attached:
+        loop.add_reader(_STDIN, _stop_at_end, stop)
     node = await Node.start(setting)
-    host, port = node.address
-    logger.info("serving", extra={"address": f"{host}:{port}", "data": ",".join(setting.directories)})
     try:
+        address = "{}:{}".format(*node.address)
+        logger.info("serving", extra={"address": address, "data": ",".join(setting.directories)})
+        if attached:
+            print(address, flush=True)
         await stop.wait()
     finally:
         await node.stop()
     logger.info("stopped")
+
+
+def _stop_at_end(stop: asyncio.Event) -> None:
+    """Whoever holds the other end of standard input closed it, or is no more."""
+    if not os.read(_STDIN, 4096):
+        asyncio.get_running_loop().remove_reader(_STDIN)
+        stop.set()
