@@ -25,6 +25,8 @@ def create(address: tuple[str, int], name: str, partitions: int, configs: Mappin
     request = CreateTopicsRequest(topics=(topic,), timeout_ms=_ANSWER_S * 1000)
     with socket.create_connection(address, timeout=_ANSWER_S) as sock, sock.makefile("rwb") as stream:
         for part in request_frame(request, _VERSION, 1, "odradek-testing"):
+            if not isinstance(part, (bytes, bytearray, memoryview)):
+                raise TypeError("requests are in memory")
             stream.write(part)
         stream.flush()
         size = int.from_bytes(stream.read(4), "big")
