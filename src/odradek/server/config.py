@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from odradek.model import properties
+from odradek.model.address import format_host, parse_address
 from odradek.model.broker_config import BrokerConfig, parse_setting
-from odradek.model.broker_config.addresses import format_host, parse_address, parse_listener
+from odradek.model.broker_config.addresses import parse_listener
 from odradek.model.errors import InvalidConfig
 
 WITHOUT_FILE = {

@@ -1,6 +1,7 @@
 """The settings of a node, as Kafka 4.3 has them: a file for each theme, and `BrokerConfig`, which is all of them."""
 
-from odradek.model.broker_config.addresses import Address, Endpoint, SecurityProtocol, Voter
+from odradek.model.address import Address
+from odradek.model.broker_config.addresses import Endpoint, SecurityProtocol, Voter
 from odradek.model.broker_config.config import BROKER_KEYS, BrokerConfig, parse_setting, topic_defaults
 from odradek.model.broker_config.quotas import THROTTLES
 

@@ -6,13 +6,12 @@ from enum import IntEnum
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from odradek.model.address import Address, format_host, parse_address, parse_port
 from odradek.model.errors import InvalidConfig
 
-PORT_MAX = 65_535
 ANY_HOST = "0.0.0.0"
 
 _LISTENER = re.compile(r"([^:/]+)://(?:\[([0-9a-zA-Z%.:]*)\]|([0-9a-zA-Z\-%._:]*)):([0-9]{1,5})")
-_ADDRESS = re.compile(r"(?:\[([0-9a-zA-Z%.:]+)\]|([0-9a-zA-Z\-%._:]+)):([0-9]{1,5})")
 _VOTER = re.compile(r"([0-9]{1,10})@(.+)")
 _HOST = re.compile(r"[0-9a-zA-Z\-%._:]+")
 _NODE_ID_MAX = (1 << 31) - 1
@@ -58,14 +57,6 @@ class Endpoint(NamedTuple):
         return f"{self.name}://{format_host(self.host)}:{self.port}"
 
 
-class Address(NamedTuple):
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"{format_host(self.host)}:{self.port}"
-
-
 class Voter(NamedTuple):
     node_id: int
     address: Address
@@ -74,24 +65,12 @@ class Voter(NamedTuple):
         return f"{self.node_id}@{self.address}"
 
 
-def format_host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
 def parse_listener(text: str) -> Listener:
     match = _LISTENER.fullmatch(text)
     if not match:
         raise InvalidConfig(f"{text!r} must be NAME://host:port")
     name, in_brackets, host, port = match.groups()
-    return Listener(name.upper(), host if in_brackets is None else in_brackets, _port(text, port))
-
-
-def parse_address(text: str) -> Address:
-    match = _ADDRESS.fullmatch(text)
-    if not match:
-        raise InvalidConfig(f"{text!r} must be host:port")
-    in_brackets, host, port = match.groups()
-    return Address(in_brackets or host, _port(text, port))
+    return Listener(name.upper(), host if in_brackets is None else in_brackets, parse_port(text, port))
 
 
 def parse_voter(text: str) -> Voter:
@@ -158,9 +137,3 @@ def _ip_version(endpoint: Endpoint) -> int:
 
 def _pairs(text: str) -> list[str]:
     return [pair.strip() for pair in text.split(",")] if text.strip() else []
-
-
-def _port(text: str, port: str) -> int:
-    if int(port) > PORT_MAX:
-        raise InvalidConfig(f"{text!r} has a port above {PORT_MAX}")
-    return int(port)

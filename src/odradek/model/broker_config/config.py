@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from odradek.model.address import Address, parse_address
 from odradek.model.broker_config.access import AccessSettings
 from odradek.model.broker_config.addresses import (
     ANY_HOST,
-    Address,
     Endpoint,
     SecurityProtocol,
     Voter,
-    parse_address,
     parse_listener,
     parse_protocols,
     parse_voter,

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from odradek.model.address import parse_address
 from odradek.model.broker_config.addresses import (
-    parse_address,
     parse_counts,
     parse_listener,
     parse_protocols,
