@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from odradek.model.errors import OdradekError
+from odradek.testing.broker import BrokerFailed
+from odradek.testing.cache import user_cache
 
 VERSION = "4.3.0"
 JAVA_LEAST = 17
@@ -51,10 +53,6 @@ _UTF_8 = ("-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-Dsun.stdout.enco
 
 class Unavailable(OdradekError):
     """Apache Kafka cannot be had on this machine."""
-
-
-class BrokerFailed(OdradekError):
-    """A broker did not start, or ended by itself."""
 
 
 class Ended(NamedTuple):
@@ -125,15 +123,10 @@ class ApacheKafka:
 def find() -> ApacheKafka:
     """The installation in the user's cache, fetched if it is not there yet. Raises Unavailable."""
     java = _find_java()
-    target = _cache() / f"apache-kafka-{VERSION}"
+    target = user_cache() / f"apache-kafka-{VERSION}"
     if not target.is_dir():  # it gets this name only when it is complete
         _fetch(target)
     return ApacheKafka(java, target)
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or ""
-    return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "odradek"
 
 
 def _find_java() -> str:
