@@ -1,0 +1,1 @@
+"""Sockets out: a client of Kafka's protocol."""

@@ -1,0 +1,245 @@
+"""One connection to one broker: requests out, answers matched to them by their correlation ids."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from odradek import __version__
+from odradek.client.answers import Answers
+from odradek.client.errors import ConnectionLost, NotKafka, NotServed, Refused, Unreachable
+from odradek.client.setting import ClientSetting
+from odradek.model.address import Address
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BadRequest, OdradekError
+from odradek.wire.apis import API_VERSIONS, APIS
+from odradek.wire.codec import decode
+from odradek.wire.frame import request_frame
+from odradek.wire.header import read_response_head
+from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.wire.schema import Message
+
+M = TypeVar("M", bound=Message)
+
+_SOFTWARE = "odradek"
+_ID_MAX = (1 << 31) - 1
+
+
+class Waiting(NamedTuple):
+    """A request whose answer has not come yet."""
+
+    kind: type[Message]
+    version: int
+    answer: "asyncio.Future[Any]"
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Made by `open`. Requests may be sent while others wait for their answers."""
+
+    def __init__(self, address: Address, setting: ClientSetting) -> None:
+        self.address = address
+        self._setting = setting
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._answers = Answers(setting.frame_bytes_max)
+        self._waiting: dict[int, Waiting] = {}
+        self._last_id = 0
+        self._slots = asyncio.Semaphore(setting.in_flight_max)
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+        self._ended: asyncio.Future[None] | None = None
+        """Done when the socket is closed; None until there is one."""
+        self._reason: OdradekError | None = None
+        self._served: dict[int, tuple[int, int]] = {}
+        self._versions: dict[type[Message], int] = {}
+
+    @classmethod
+    async def open(cls, address: Address, setting: ClientSetting | None = None) -> "Connection":
+        """Connected, and the versions agreed on. Raises Unreachable, ConnectionLost or NotKafka."""
+        setting = setting or ClientSetting()
+        connection = cls(address, setting)
+        try:
+            async with asyncio.timeout(setting.connect_timeout_s):
+                await connection._connect()
+                await connection._agree()
+        except BaseException as error:
+            await connection.close()
+            if isinstance(error, TimeoutError):
+                raise Unreachable(address, f"no answer within {setting.connect_timeout_s:g} s") from None
+            if isinstance(error, OSError):
+                raise Unreachable(address, _reason_of(error)) from None
+            raise
+        return connection
+
+    @property
+    def is_closed(self) -> bool:
+        return self._transport is None
+
+    async def close(self) -> None:
+        """Requests that wait for their answers fail with ConnectionLost."""
+        self._drop(ConnectionLost(self.address, "it was closed here"))
+        if self._ended is not None:
+            await self._ended
+
+    def version_of(self, kind: type[Message]) -> int:
+        """The highest version that both sides have of the API of this request or answer. Raises NotServed."""
+        version = self._versions.get(kind)
+        if version is None:
+            version = self._versions[kind] = self._agreed(kind)
+        return version
+
+    async def ask(self, request: Message, kind: type[M]) -> M:
+        """The answer to a request, which has its records as views on memory that is its own.
+
+        Raises NotServed, UnsupportedVersion where the agreed version has no place for a value, and ConnectionLost, also
+        when the answer takes too long: then the connection is closed, since answers come in order and those behind it
+        would wait as well. To cancel the call does no harm to others.
+        """
+        async with self._slots:
+            await self._may_write.wait()
+            return await self._send(request, kind, self.version_of(kind))
+
+    async def _send(self, request: Message, kind: type[M], version: int) -> M:
+        transport = self._transport
+        if transport is None:
+            raise self._reason or ConnectionLost(self.address, "it was never there")
+        number = self._last_id = self._last_id % _ID_MAX + 1
+        parts = request_frame(request, version, number, self._setting.client_id)
+        answer: asyncio.Future[M] = self._loop.create_future()
+        self._waiting[number] = Waiting(kind, version, answer)
+        transport.writelines(parts)  # type: ignore[arg-type]  # records of a request are in memory
+        timer = self._loop.call_later(self._setting.request_timeout_s, self._give_up)
+        try:
+            return await answer
+        finally:
+            timer.cancel()
+
+    def _give_up(self) -> None:
+        self._drop(ConnectionLost(self.address, f"no answer within {self._setting.request_timeout_s:g} s"))
+
+    # --- the beginning
+
+    async def _connect(self) -> None:
+        failure: OSError | None = None
+        for family, kind, protocol, _, where in await _resolve(self.address):
+            sock = socket.socket(family, kind, protocol)
+            try:
+                sock.setblocking(False)
+                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                await self._loop.sock_connect(sock, where)
+                await self._loop.create_connection(lambda: self, sock=sock)
+            except OSError as error:
+                sock.close()
+                failure = error
+            except BaseException:
+                sock.close()
+                raise
+            else:
+                return
+        if failure is not None:
+            raise failure
+
+    async def _agree(self) -> None:
+        """Ask for the versions in the newest way, and where that is not known, in the oldest."""
+        request = ApiVersionsRequest(client_software_name=_SOFTWARE, client_software_version=__version__)
+        answer = await self._send(request, ApiVersionsResponse, APIS[API_VERSIONS].versions[1])
+        if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
+            answer = await self._send(request, ApiVersionsResponse, 0)
+        if answer.error_code:
+            raise Refused(answer.error_code)
+        self._served = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
+
+    def _agreed(self, kind: type[Message]) -> int:
+        api = APIS[kind.spec.key or 0]
+        first, last = self._served.get(api.key, (1, 0))
+        least, most = kind.spec.versions
+        version = min(last, most, api.versions[1])
+        if version < max(first, least, api.versions[0]):
+            raise NotServed(self.address, api.name)
+        return version
+
+    # --- what the transport calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        self._ended = self._loop.create_future()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._answers.space()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        try:
+            for frame in self._answers.take(nbytes):
+                self._deliver(frame)
+        except BadRequest as error:
+            self._drop(NotKafka(self.address, str(error)))
+
+    def pause_writing(self) -> None:
+        self._may_write.clear()
+
+    def resume_writing(self) -> None:
+        self._may_write.set()
+
+    def eof_received(self) -> None:
+        self._drop(ConnectionLost(self.address, "the other side closed it"))
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        reason = "the other side closed it" if exc is None else _reason_of(exc)
+        self._drop(ConnectionLost(self.address, reason))
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+
+    # ---
+
+    def _deliver(self, frame: memoryview) -> None:
+        number = int.from_bytes(frame[:4], "big")
+        waiting = self._waiting.pop(number, None)
+        if waiting is None:
+            raise BadRequest(f"an answer to request {number}, which was not sent")
+        message = _read(frame, waiting)
+        if not waiting.answer.done():  # else whoever asked has gone
+            waiting.answer.set_result(message)
+
+    def _drop(self, reason: OdradekError) -> None:
+        """Closes at once, if that has not happened yet. All that wait get the reason."""
+        transport, self._transport = self._transport, None
+        if transport is None:
+            return
+        self._reason = reason
+        transport.abort()
+        self._may_write.set()
+        for waiting in self._waiting.values():
+            if not waiting.answer.done():
+                waiting.answer.set_exception(reason)
+        self._waiting.clear()
+
+
+def _read(frame: memoryview, waiting: Waiting) -> Message:
+    kind, version = waiting.kind, waiting.version
+    if kind is ApiVersionsResponse and frame[4:6] == _UNSUPPORTED:
+        version = 0  # who does not know the version that was asked for answers in the first
+    _, body = read_response_head(frame, kind, version)
+    return decode(kind, version, body)
+
+
+_UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
+
+
+async def _resolve(address: Address) -> Sequence[tuple[int, int, int, str, Any]]:
+    """What to try, one after the other."""
+    try:
+        # Without a thread, where the host is a number.
+        return socket.getaddrinfo(*address, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    except socket.gaierror:
+        return await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_STREAM)
+
+
+def _reason_of(error: Exception) -> str:
+    if isinstance(error, socket.gaierror):
+        return "no such host"
+    if isinstance(error, OSError) and error.errno:
+        text = os.strerror(error.errno)
+        return text[0].lower() + text[1:]
+    return str(error) or type(error).__name__
