@@ -67,7 +67,7 @@ class Dispatch:
                 handled = served.handle(call, decode(APIS[head.api_key].request, head.version, head.body))
             self._finish(call, handled)
         except (BadRequest, UnsupportedVersion) as error:
-            connection.close(str(error))
+            reply.refuse(str(error))
         except Exception:  # noqa: BLE001 - a bug in one handler must not end the others
             self._report(connection, head)
 
@@ -83,7 +83,7 @@ class Dispatch:
         try:
             call.respond(await handled)
         except (BadRequest, UnsupportedVersion) as error:
-            call.connection.close(str(error))
+            call.reply.refuse(str(error))
         except Exception:  # noqa: BLE001 - as above
             self._report(call.connection, None)
 

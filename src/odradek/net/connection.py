@@ -1,12 +1,14 @@
 """One client's connection: frames in, replies out, in the order of the requests.
 
 A raw non-blocking socket on the loop's readiness events: bytes are received into buffers that are used again, and
-replies are sent without an intermediate copy. Memory is bounded: a connection with too many requests under way, or
-too much waiting to be sent, is not read from until that has changed.
+replies are sent without an intermediate copy. Memory is bounded: it follows what a client sent, not what it announced,
+and a connection with too many requests under way, or too much waiting to be sent, is not read from until half of that
+is gone.
 """
 
 import asyncio
 import socket
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,17 +28,22 @@ class Limits:
     under_way_max: int = 100
     """Requests without an answer."""
     waiting_bytes_max: int = 1 << 20
-    """Bytes of answers that the client does not take."""
+    """Bytes of answers in memory that the client does not take."""
+    waiting_parts_max: int = 128
+    """Parts of answers that the client does not take: each may hold a file open."""
+    turn_s: float = 0.005
+    """Then the other connections have their turn, whatever else this one has sent."""
 
 
 class Reply:
     """The place of an answer among the answers of its connection."""
 
-    __slots__ = ("_connection", "parts")
+    __slots__ = ("_connection", "parts", "refusal")
 
     def __init__(self, connection: "Connection") -> None:
         self._connection = connection
         self.parts: Sequence[Bytes | FileRange] | None = None
+        self.refusal: str | None = None
 
     def send(self, parts: Sequence[Bytes | FileRange]) -> None:
         """Answer; an empty answer sends nothing, but lets the ones behind it go."""
@@ -45,6 +52,15 @@ class Reply:
             return
         self.parts = parts
         self._connection.answered()
+
+    def refuse(self, reason: str) -> None:
+        """Close the connection, once the answers before this one are sent. Nothing more is read from it."""
+        if self.parts is not None:
+            self._connection.close(reason)
+        elif not self._connection.is_closed:
+            self.parts = ()
+            self.refusal = reason
+            self._connection.refused()
 
 
 class Handler(Protocol):
@@ -71,6 +87,7 @@ class Owner(Protocol):
 
 class Connection:
     __slots__ = (
+        "_awaits_turn",
         "_backlog",
         "_buffer",
         "_buffers",
@@ -78,6 +95,7 @@ class Connection:
         "_filled",
         "_frame_size",
         "_handler",
+        "_is_refused",
         "_limits",
         "_loop",
         "_outgoing",
@@ -109,6 +127,9 @@ class Connection:
         self._backlog = b""
         """Bytes that were received and not looked at: the start of a frame's size, or what came while paused."""
         self._feeding = False
+        self._awaits_turn = False
+        self._is_refused = False
+        """A request was refused: what comes after it is not looked at."""
         self._replies: deque[Reply] = deque()
         self._outgoing = Outgoing()
         self._writing = False
@@ -130,6 +151,11 @@ class Connection:
 
     # --- in
 
+    @property
+    def has_begun(self) -> bool:
+        """Part of a frame is here, and the rest is not."""
+        return self._buffer is not None or bool(self._backlog)
+
     def _resume(self) -> None:
         if not self.is_reading and not self.is_closed:
             self._loop.add_reader(self._sock.fileno(), self._on_readable)
@@ -142,16 +168,33 @@ class Connection:
 
     @property
     def _is_full(self) -> bool:
-        return len(self._replies) >= self._limits.under_way_max or self._outgoing.size >= self._limits.waiting_bytes_max
+        limits, outgoing = self._limits, self._outgoing
+        return (
+            len(self._replies) >= limits.under_way_max
+            or outgoing.size >= limits.waiting_bytes_max
+            or len(outgoing) >= limits.waiting_parts_max
+        )
+
+    @property
+    def _may_read_on(self) -> bool:
+        """There is room again; enough of it, so as not to go on one request at a time at the edge."""
+        limits, outgoing = self._limits, self._outgoing
+        return (
+            not (self.is_reading or self._feeding or self._is_refused or self._awaits_turn)
+            and len(self._replies) <= limits.under_way_max // 2
+            and outgoing.size <= limits.waiting_bytes_max // 2
+            and len(outgoing) <= limits.waiting_parts_max // 2
+        )
 
     def _on_readable(self) -> None:
+        buffer = self._buffer
         try:
-            if self._buffer is None:
+            if buffer is None:
                 shared = self._buffers.shared
                 received = self._sock.recv_into(shared)
                 data = shared[:received]
             else:
-                received = self._sock.recv_into(memoryview(self._buffer)[self._filled : self._frame_size])
+                received = self._sock.recv_into(memoryview(buffer)[self._filled : self._frame_size])
                 data = memoryview(b"")
         except (BlockingIOError, InterruptedError):
             return
@@ -159,17 +202,17 @@ class Connection:
             self.close(f"receive failed: {error}")
             return
         if received == 0:
-            self.close(
-                None if self._buffer is None and not self._backlog else "the client left in the middle of a frame"
-            )
+            self.close(None if buffer is None and not self._backlog else "the client left in the middle of a frame")
             return
         self.last_active = self._loop.time()
-        if self._buffer is None:
+        if buffer is None:
             self._feed(data if not self._backlog else memoryview(self._take_backlog() + bytes(data)))
-        else:
-            self._filled += received
-            if self._filled == self._frame_size:
-                self._end_frame()
+            return
+        self._filled += received
+        if self._filled == self._frame_size:
+            self._end_frame(buffer)
+        elif self._filled == len(buffer):
+            self._buffer = self._buffers.grow(buffer, self._frame_size)
 
     def _take_backlog(self) -> bytes:
         backlog, self._backlog = self._backlog, b""
@@ -178,14 +221,15 @@ class Connection:
     def _feed(self, data: memoryview) -> None:
         """Handle the frames in `data`; what is left of it is kept."""
         at, end = 0, len(data)
+        turn_end = time.perf_counter() + self._limits.turn_s
         self._feeding = True
         while end - at >= 4 and not self.is_closed:
-            if self._is_full:
+            if self._is_full or self._is_refused:
                 self._pause()
                 break
             (size,) = _SIZE.unpack_from(data, at)
             if not 0 <= size <= self._limits.frame_bytes_max:
-                self.close(f"a frame of {size} bytes; {self._limits.frame_bytes_max} are allowed")
+                self._refuse_frame(size)
                 break
             if end - at - 4 < size:
                 self._begin_frame(size, data[at + 4 :])
@@ -193,20 +237,32 @@ class Connection:
                 break
             self._deliver(data[at + 4 : at + 4 + size])
             at += 4 + size
+            if at < end and time.perf_counter() > turn_end:
+                self._pause()
+                self._awaits_turn = True
+                self._loop.call_soon(self._next_turn)
+                break
         self._feeding = False
         if at < end and not self.is_closed:
             self._backlog = bytes(data[at:])
 
+    def _next_turn(self) -> None:
+        self._awaits_turn = False
+        if self._may_read_on:
+            self._read_on()
+
+    def _refuse_frame(self, size: int) -> None:
+        reply = Reply(self)
+        self._replies.append(reply)
+        reply.refuse(f"a frame of {size} bytes; {self._limits.frame_bytes_max} are allowed")
+
     def _begin_frame(self, size: int, first: memoryview) -> None:
-        self._buffer = self._buffers.take(size)
+        self._buffer = self._buffers.take(size, len(first))
         self._frame_size = size
         self._filled = len(first)
         self._buffer[: len(first)] = first
 
-    def _end_frame(self) -> None:
-        buffer = self._buffer
-        if buffer is None:
-            return
+    def _end_frame(self, buffer: bytearray) -> None:
         self._buffer = None
         self._deliver(memoryview(buffer)[: self._frame_size])
         self._buffers.give_back(buffer)
@@ -223,12 +279,18 @@ class Connection:
     def answered(self) -> None:
         """An answer was given: send it, and those behind it, as far as they are there."""
         replies = self._replies
-        while replies and replies[0].parts is not None:
+        while replies and replies[0].parts is not None and replies[0].refusal is None:
             self._outgoing.add(replies.popleft().parts or ())
         if not self._writing:
             self._send()
-        if not self.is_reading and not self._is_full and not self._feeding:
+        if self._may_read_on:
             self._read_on()
+
+    def refused(self) -> None:
+        """A request was refused: close when it is its turn."""
+        self._is_refused = True
+        self._pause()
+        self.answered()
 
     def _read_on(self) -> None:
         self._resume()
@@ -246,11 +308,13 @@ class Connection:
         elif not done and not self._writing:
             self._loop.add_writer(self._sock.fileno(), self._on_writable)
         self._writing = not done
+        if done and self._is_refused and self._replies and self._replies[0].refusal is not None:
+            self.close(self._replies[0].refusal)
 
     def _on_writable(self) -> None:
         self.last_active = self._loop.time()
         self._send()
-        if not self.is_closed and not self.is_reading and not self._is_full:
+        if self._may_read_on:
             self._read_on()
 
     # --- the end

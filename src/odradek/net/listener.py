@@ -1,7 +1,6 @@
 """A listening socket, and the connections that came in on it."""
 
 import asyncio
-import errno
 import logging
 import socket
 from collections import Counter
@@ -13,7 +12,6 @@ from odradek.net.connection import Connection, Handler, Limits
 logger = logging.getLogger(__name__)
 
 _ACCEPTS_AT_ONCE = 64
-_NO_HANDLES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _PAUSE_S = 0.2
 
 
@@ -21,10 +19,10 @@ _PAUSE_S = 0.2
 class Admission:
     """Who may connect. Names of Kafka's settings are in the comments."""
 
-    connections_max: int = 2_147_483_647  # max.connections
-    per_ip_max: int = 2_147_483_647  # max.connections.per.ip
+    connections_max: int = 2_147_483_647  # max.connections; the next ones wait until one of them leaves
+    per_ip_max: int = 2_147_483_647  # max.connections.per.ip; the next ones are closed
     per_ip_overrides: dict[str, int] = field(default_factory=dict)  # max.connections.per.ip.overrides
-    idle_ms_max: int = 600_000  # connections.max.idle.ms
+    idle_ms_max: int = 600_000  # connections.max.idle.ms; below 0 for ever
     backlog: int = 50  # socket.listen.backlog.size
 
 
@@ -37,7 +35,8 @@ class Listener:
         self._sock: socket.socket | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._per_ip: Counter[str] = Counter()
-        self._is_paused = False
+        self._is_accepting = False
+        self._has_complained = False
         self.connections: set[Connection] = set()
 
     def open(self, host: str, port: int) -> tuple[str, int]:
@@ -54,46 +53,60 @@ class Listener:
             sock.close()
             raise
         self._sock = sock
-        self._loop.add_reader(sock.fileno(), self._on_acceptable)
+        self._accept_again()
         bound: tuple[str, int] = sock.getsockname()[:2]
         return bound
 
+    @property
+    def idle_ms_max(self) -> int:
+        return self._admission.idle_ms_max
+
+    def change_admission(self, admission: Admission) -> None:
+        """For connections to come; those that are there stay. The backlog is that of the start."""
+        self._admission = admission
+        self._accept_again()
+
+    # --- accepting
+
     def _on_acceptable(self) -> None:
-        if self._sock is None or self._loop is None:
-            return
         for _ in range(_ACCEPTS_AT_ONCE):
+            if self._sock is None or self._loop is None:
+                return
+            if len(self.connections) >= self._admission.connections_max:
+                self._stop_accepting("as many as are allowed")  # until one leaves
+                return
             try:
                 sock, address = self._sock.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                self._has_complained = False  # nobody waits any more
                 return
             except OSError as error:
-                self._pause(error)
+                # Out of handles, most likely: it would fail again at once, and again.
+                self._stop_accepting(str(error))
+                self._loop.call_later(_PAUSE_S, self._accept_again)
                 return
             self._admit(sock, address[0])
 
-    def _pause(self, error: OSError) -> None:
-        """Out of handles: accepting again at once would fail again at once."""
-        if self._sock is None or self._loop is None:
-            return
-        if error.errno not in _NO_HANDLES:
-            raise error
-        self._loop.remove_reader(self._sock.fileno())
-        if not self._is_paused:
-            logger.warning("cannot accept connections for now", extra={"reason": str(error)})
-        self._is_paused = True
-        self._loop.call_later(_PAUSE_S, self._go_on)
-
-    def _go_on(self) -> None:
-        if self._sock is not None and self._loop is not None:
+    def _accept_again(self) -> None:
+        if self._sock is not None and self._loop is not None and not self._is_accepting:
             self._loop.add_reader(self._sock.fileno(), self._on_acceptable)
-            self._is_paused = False
+            self._is_accepting = True
+
+    def _stop_accepting(self, reason: str | None = None) -> None:
+        if self._sock is not None and self._loop is not None and self._is_accepting:
+            self._loop.remove_reader(self._sock.fileno())
+            self._is_accepting = False
+        if reason is not None and not self._has_complained:
+            fields = {"reason": reason, "connections": len(self.connections)}
+            logger.warning("no more connections are accepted for now", extra=fields)
+            self._has_complained = True
 
     def _admit(self, sock: socket.socket, ip: str) -> None:
         if self._loop is None:
             return
         allowed = self._admission.per_ip_overrides.get(ip, self._admission.per_ip_max)
-        if self._per_ip[ip] >= allowed or len(self.connections) >= self._admission.connections_max:
-            logger.warning("refused a connection", extra={"ip": ip, "connections": len(self.connections)})
+        if self._per_ip[ip] >= allowed:
+            logger.warning("refused a connection", extra={"ip": ip, "connections": self._per_ip[ip]})
             sock.close()
             return
         sock.setblocking(False)
@@ -106,6 +119,8 @@ class Listener:
         self._per_ip[ip] += 1
         self.connections.add(connection)
 
+    # --- connections that end
+
     def forget(self, connection: Connection) -> None:
         if connection in self.connections:
             self.connections.remove(connection)
@@ -113,10 +128,11 @@ class Listener:
             self._per_ip[ip] -= 1
             if not self._per_ip[ip]:
                 del self._per_ip[ip]
+            self._accept_again()
 
     def close_idle(self) -> int:
         """Close connections on which nothing happened for too long; returns how many."""
-        if self._loop is None:
+        if self._loop is None or self._admission.idle_ms_max < 0:
             return 0
         oldest = self._loop.time() - self._admission.idle_ms_max / 1000
         idle = [connection for connection in self.connections if connection.last_active < oldest]
@@ -124,13 +140,15 @@ class Listener:
             connection.close()
         return len(idle)
 
-    def stop_accepting(self) -> None:
-        if self._sock is not None and self._loop is not None:
-            self._loop.remove_reader(self._sock.fileno())
+    # --- the end
+
+    def stop_listening(self) -> None:
+        if self._sock is not None:
+            self._stop_accepting()
             self._sock.close()
             self._sock = None
 
     def close(self) -> None:
-        self.stop_accepting()
+        self.stop_listening()
         for connection in list(self.connections):
             connection.close()

@@ -40,8 +40,8 @@ class Outgoing:
         self.size = 0
         """Bytes in memory that wait; those in files are not counted."""
 
-    def __bool__(self) -> bool:
-        return bool(self._parts)
+    def __len__(self) -> int:
+        return len(self._parts)
 
     def add(self, parts: Sequence["Bytes | FileRange"]) -> None:
         for part in parts:

@@ -9,6 +9,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch
@@ -17,7 +18,8 @@ from odradek.broker.settings import Settings
 from odradek.controller import brokers
 from odradek.controller.brokers import Registration
 from odradek.controller.context import Context
-from odradek.metadata.image import Endpoint, ResourceType
+from odradek.metadata.delta import Delta
+from odradek.metadata.image import Endpoint, Image, ResourceType
 from odradek.metadata.uuids import from_text, to_text
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
@@ -26,10 +28,11 @@ from odradek.model.topic_config import TopicConfig
 from odradek.net.listener import Listener
 from odradek.quorum.formatting import Identity, format_directories
 from odradek.quorum.metadata_log import MetadataLog
-from odradek.quorum.opening import MetadataSetting
+from odradek.server.admission import admission_of, connections_within, limits_of
 from odradek.server.apis import Parts, served_by
 from odradek.server.clock import SystemClock
 from odradek.server.tasks import Tasks
+from odradek.server.upkeep import intervals_of, metadata_setting_of
 from odradek.storage import meta_properties
 from odradek.storage.files import Files, OsFiles
 from odradek.storage.housekeeping import Housekeeping
@@ -41,6 +44,8 @@ logger = logging.getLogger(__name__)
 
 _THREADS = 4
 _IDLE_CHECK_S = 10
+_IDLE_CHECK_LEAST_S = 0.05
+_SNAPSHOT_CHECK_S = 5
 _LISTENER = "PLAINTEXT"
 
 
@@ -62,19 +67,32 @@ class NodeSetting:
     ignore_acls: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a node has of the machine that it runs on. Tests give it others."""
+
+    files: Files = field(default_factory=OsFiles)
+    clock: Clock = field(default_factory=SystemClock)
+    children: int = field(default_factory=usable_children)
+    """Processes that may help with a recovery; 0 where they would not see the same files."""
+
+
 class Node:
     """Made by `start`, ended by `stop`."""
 
-    def __init__(self, setting: NodeSetting, clock: Clock) -> None:
+    def __init__(self, setting: NodeSetting, machine: Surroundings) -> None:
         self._setting = setting
-        self._clock = clock
+        self._files = machine.files
+        self._clock = machine.clock
+        self._children = machine.children
+        self._connections_max = 0
         self._stack = AsyncExitStack()
         self.address: tuple[str, int] = ("", 0)
 
     @classmethod
-    async def start(cls, setting: NodeSetting) -> "Node":
+    async def start(cls, setting: NodeSetting, machine: Surroundings | None = None) -> "Node":
         """Ready to serve when this returns. Raises InvalidConfig, DirectoryInUse, StorageFailed or OSError."""
-        node = cls(setting, SystemClock())
+        node = cls(setting, machine or Surroundings())
         try:
             await node._start()
         except BaseException:
@@ -88,12 +106,13 @@ class Node:
 
     async def _start(self) -> None:
         pool = self._stack.enter_context(ThreadPoolExecutor(_THREADS, thread_name_prefix="disk"))
-        files = OsFiles()
-        identity = _format(files, self._setting, self._clock)
-        open_files = OpenFiles(files, capacity_within(raise_limit()))
+        identity = _format(self._files, self._setting, self._clock)
+        handles = raise_limit()
+        open_files = OpenFiles(self._files, capacity_within(handles))
+        self._connections_max = connections_within(handles, capacity_within(handles))
         logs = LogDirs.take(open_files, self._setting.directories, self._log_setting())
         self._stack.callback(logs.abandon)  # nothing is left to abandon after a clean close
-        log = MetadataLog.open(logs.dirs[0], MetadataSetting(node_id=identity.node_id), pool)
+        log = MetadataLog.open(logs.dirs[0], metadata_setting_of(identity.node_id, self._setting.config), pool)
         self._metadata = log
         self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
         _report(logs.events + log.events)
@@ -102,7 +121,7 @@ class Node:
         epoch = self._register(log, logs, identity)
         logs.load()
         _report(logs.events)
-        housekeeping = Housekeeping(logs, pool, self._clock)
+        housekeeping = Housekeeping(logs, pool, self._clock, intervals_of(self._setting.config))
         broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
         broker.advertised = self._setting.advertised
         log.commit_now(brokers.unfence(log.latest, identity.node_id, epoch).records)
@@ -138,7 +157,8 @@ class Node:
             config_of=self._config_of,
             unique_id=lambda: os.urandom(16).hex(),
             jitter=lambda jitter_ms: int.from_bytes(os.urandom(8), "big") % jitter_ms if jitter_ms else 0,
-            children=usable_children(),
+            producer_expiry_ms=self._setting.config.producer_id_expiration_ms,
+            children=self._children,
         )
 
     def _config_of(self, topic: str) -> TopicConfig:
@@ -155,12 +175,20 @@ class Node:
 
     def _serve(self, parts: Parts, housekeeping: Housekeeping) -> None:
         tasks = parts.tasks
-        listener = Listener(Dispatch(served_by(parts), tasks))
+        config = self._settings.now(parts.metadata.image)
+        listener = Listener(
+            Dispatch(served_by(parts), tasks), admission_of(config, self._connections_max), limits_of(config)
+        )
         self._stack.callback(listener.close)
+        parts.metadata.subscribe(partial(self._change_admission, listener))
         self.address = listener.open(self._setting.host, self._setting.port)
         tasks.create_task(housekeeping.run(), name="housekeeping")
         tasks.create_task(_close_idle(listener), name="idle-connections")
         tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")
+
+    def _change_admission(self, listener: Listener, delta: Delta, image: Image) -> None:
+        if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
+            listener.change_admission(admission_of(self._settings.now(image), self._connections_max))
 
     def _close(self, log: MetadataLog, logs: LogDirs, node_id: int, epoch: int) -> None:
         try:
@@ -173,7 +201,7 @@ class Node:
 def _format(files: Files, setting: NodeSetting, clock: Clock) -> Identity:
     """Whose directories these are; new ones are formatted."""
     for path in setting.directories:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
     known = [meta for path in setting.directories if (meta := meta_properties.read(files, path))]
     if known:
         identity = Identity(known[0].cluster_id, known[0].node_id)
@@ -191,11 +219,11 @@ def _report(events: list[Event]) -> None:
 
 async def _close_idle(listener: Listener) -> None:
     while True:
-        await asyncio.sleep(_IDLE_CHECK_S)
+        await asyncio.sleep(min(_IDLE_CHECK_S, max(_IDLE_CHECK_LEAST_S, listener.idle_ms_max / 4000)))
         listener.close_idle()
 
 
 async def _maintain(log: MetadataLog) -> None:
     while True:
-        await asyncio.sleep(60)
+        await asyncio.sleep(_SNAPSHOT_CHECK_S)
         await log.maintain()

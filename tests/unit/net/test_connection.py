@@ -3,75 +3,16 @@
 import asyncio
 import os
 import tempfile
-from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from pathlib import Path
 from struct import pack
 
 import pytest
 
-from odradek.net.connection import Connection, Limits, Reply
+from odradek.net.connection import Limits
 from odradek.net.listener import Admission, Listener
+from odradek.testing.echo import Echo, framed, one_connection, read_frame, run
 from odradek.testing.waiting import until
-
-
-class Echo:
-    """Answers each frame with itself, at once or when told to."""
-
-    def __init__(self, *, at_once: bool = True) -> None:
-        self.at_once = at_once
-        self.waiting: list[tuple[Reply, bytes]] = []
-        self.frames: list[bytes] = []
-        self.opened_count = 0
-        self.closed_reasons: list[str | None] = []
-
-    def opened(self, connection: Connection) -> None:
-        self.opened_count += 1
-
-    def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        content = bytes(frame)
-        self.frames.append(content)
-        if self.at_once:
-            reply.send([framed(content)])
-        else:
-            self.waiting.append((reply, content))
-
-    def closed(self, connection: Connection) -> None:
-        self.closed_reasons.append(connection.close_reason)
-
-
-def framed(content: bytes) -> bytes:
-    return pack(">i", len(content)) + content
-
-
-LIMITS, ADMISSION = Limits(), Admission()
-Scenario = Callable[[Listener, Echo, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-
-
-def run(
-    scenario: Scenario, handler: Echo | None = None, limits: Limits = LIMITS, admission: Admission = ADMISSION
-) -> Echo:
-    """A listener on a free port, and one client."""
-    echo = handler or Echo()
-
-    async def main() -> None:
-        listener = Listener(echo, admission, limits)
-        host, port = listener.open("127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection(host, port)
-        try:
-            async with asyncio.timeout(30):
-                await scenario(listener, echo, reader, writer)
-        finally:
-            writer.close()
-            listener.close()
-
-    asyncio.run(main())
-    return echo
-
-
-async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    size = int.from_bytes(await reader.readexactly(4), "big")
-    return await reader.readexactly(size)
 
 
 def test_frames_come_back_however_they_are_cut() -> None:
@@ -117,7 +58,7 @@ def test_a_client_with_too_many_requests_under_way_is_not_read_from() -> None:
         listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         writer.write(b"".join(framed(b"%d" % number) for number in range(10)))
-        (connection,) = await one_connection(listener)
+        connection = await one_connection(listener)
         await until(lambda: not connection.is_reading)
         assert len(echo.waiting) == 3
         while len(echo.frames) < 10 or echo.waiting:
@@ -129,18 +70,13 @@ def test_a_client_with_too_many_requests_under_way_is_not_read_from() -> None:
     run(scenario, Echo(at_once=False), Limits(under_way_max=3))
 
 
-async def one_connection(listener: Listener) -> list[Connection]:
-    await until(lambda: listener.connections)
-    return list(listener.connections)
-
-
 def test_a_client_that_does_not_read_is_bounded_in_memory() -> None:
     large = os.urandom(200_000)
 
     async def scenario(
         listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        (connection,) = await one_connection(listener)
+        connection = await one_connection(listener)
         for _ in range(200):
             writer.write(framed(large))
         await until(lambda: not connection.is_reading)
@@ -244,7 +180,7 @@ def test_idle_connections_are_closed() -> None:
     async def scenario(
         listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        (connection,) = await one_connection(listener)
+        connection = await one_connection(listener)
         assert listener.close_idle() == 0
         connection.last_active -= 601
         assert listener.close_idle() == 1

@@ -1,0 +1,45 @@
+"""Who may connect to a node: its settings, and what its share of file handles allows."""
+
+import socket
+
+from odradek.model.broker_config import BrokerConfig
+from odradek.model.broker_config.addresses import parse_counts
+from odradek.net.connection import Limits
+from odradek.net.listener import Admission
+
+_HANDLES_RESERVED = 64
+"""For what is neither a connection nor a segment: standard streams, the loop, locks, files that are written anew."""
+_CONNECTIONS_LEAST = 8
+
+
+def connections_within(handles: int, files: int) -> int:
+    """How many connections there can be at once, of a process that may have so many handles and needs some for files.
+
+    Without a bound they would take the handles that a log needs for its next segment, and a log that cannot go on
+    takes its directory offline.
+    """
+    return max(_CONNECTIONS_LEAST, handles - files - _HANDLES_RESERVED)
+
+
+def admission_of(config: BrokerConfig, connections_max: int) -> Admission:
+    overrides = parse_counts(config.max_connections_per_ip_overrides)
+    return Admission(
+        connections_max=min(config.max_connections, connections_max),
+        per_ip_max=config.max_connections_per_ip,
+        per_ip_overrides={ip: count for host, count in overrides.items() for ip in _addresses_of(host)},
+        idle_ms_max=config.connections_max_idle_ms,
+        backlog=config.socket_listen_backlog_size,
+    )
+
+
+def limits_of(config: BrokerConfig) -> Limits:
+    return Limits(frame_bytes_max=config.socket_request_max_bytes)
+
+
+def _addresses_of(host: str) -> set[str]:
+    """As they look on a connection. A host that has none here cannot connect either."""
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except OSError:
+        return set()
+    return {str(address[0]) for *_, address in found}

@@ -1,0 +1,208 @@
+"""What a client can take from others: memory, file handles, time."""
+
+import asyncio
+import logging
+import os
+import socket
+import tempfile
+import tracemalloc
+from pathlib import Path
+from struct import pack
+
+import pytest
+
+from odradek.net.connection import Connection, Limits, Reply
+from odradek.net.listener import Admission, Listener
+from odradek.testing.echo import Echo, framed, one_connection, read_frame, run
+from odradek.testing.waiting import until
+
+
+def test_memory_follows_what_was_sent_and_not_what_was_announced() -> None:
+    async def scenario(
+        listener: Listener, echo: Echo, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        address = writer.get_extra_info("peername")
+        others = [socket.create_connection(address) for _ in range(50)]
+        await until(lambda: len(listener.connections) == 51)
+        tracemalloc.start()
+        for each in others:
+            each.sendall(pack(">i", 100 << 20) + b"x" * 1000)
+        await until(lambda: all(each.has_begun for each in listener.connections if each.peer != _own(writer)))
+        taken, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        for each in others:
+            each.close()
+        await until(lambda: len(echo.closed_reasons) == 50)
+        assert taken < 50 * (100 << 10)
+
+    run(scenario)
+
+
+def _own(writer: asyncio.StreamWriter) -> tuple[str, int]:
+    name: tuple[str, int] = writer.get_extra_info("sockname")
+    return name
+
+
+@pytest.mark.parametrize("size", [65_536, 65_537, 300_000, 1_048_577, 9_000_001])
+def test_a_large_frame_is_whole_however_its_buffer_grew(size: int) -> None:
+    content = os.urandom(size)
+
+    async def scenario(listener: Listener, _: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = await one_connection(listener)
+        for first in (1, 5, 40_000):
+            stream = framed(content) + framed(b"next")
+            writer.write(stream[:first])
+            await until(lambda: connection.has_begun)
+            writer.write(stream[first:])
+            assert await read_frame(reader) == content
+            assert await read_frame(reader) == b"next"
+
+    run(scenario)
+
+
+def test_what_is_refused_waits_for_the_answers_before_it() -> None:
+    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(framed(b"slow") + framed(b"bad") + framed(b"never looked at"))
+        await until(lambda: len(echo.waiting) == 3)
+        echo.waiting[1][0].refuse("it is bad")
+        echo.waiting[2][0].send([framed(b"behind it")])
+        assert echo.closed_reasons == []
+        echo.waiting[0][0].send([framed(b"slow")])
+        assert await read_frame(reader) == b"slow"
+        assert await reader.read() == b""
+
+    assert run(scenario, Echo(at_once=False)).closed_reasons == ["it is bad"]
+
+
+def test_nothing_is_handled_behind_what_is_refused() -> None:
+    class RefusesBad(Echo):
+        def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+            if bytes(frame) == b"bad":
+                reply.refuse("it is bad")
+            else:
+                super().request(connection, frame, reply)
+
+    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(framed(b"slow") + framed(b"bad") + framed(b"behind") + pack(">i", -1))
+        await until(lambda: echo.waiting)
+        echo.waiting[0][0].send([framed(b"slow")])
+        assert await read_frame(reader) == b"slow"
+        assert await reader.read() == b""
+
+    echo = run(scenario, RefusesBad(at_once=False))
+    assert echo.frames == [b"slow"]
+    assert echo.closed_reasons == ["it is bad"]
+
+
+def test_a_client_that_sends_without_end_leaves_the_others_their_turn() -> None:
+    class Interrupted(Echo):
+        """When the first frame of the flood is handled, another client sends one."""
+
+        other: socket.socket | None = None
+
+        def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+            if self.other is not None:
+                self.other.sendall(framed(b"other"))
+                self.other = None
+            super().request(connection, frame, reply)
+
+    handler = Interrupted()
+
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        other = socket.create_connection(writer.get_extra_info("peername"))
+        await until(lambda: len(listener.connections) == 2)
+        handler.other = other
+        writer.write(framed(b"flood") * 4_000)
+        for _ in range(4_000):
+            assert await read_frame(reader) == b"flood"
+        other.close()
+        assert echo.frames.count(b"flood") == 4_000
+        assert echo.frames.index(b"other") < 100
+
+    run(scenario, handler, Limits(turn_s=0.0))
+
+
+class OpenPart:
+    """A range of a file that is counted while it is held."""
+
+    held = 0
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self.position = 0
+        self.size = path.stat().st_size
+        OpenPart.held += 1
+
+    def fileno(self) -> int:
+        return self._file.fileno()
+
+    def release(self) -> None:
+        OpenPart.held -= 1
+        self._file.close()
+
+
+def test_a_client_that_does_not_read_holds_few_files() -> None:
+    class Files(Echo):
+        def __init__(self, path: Path) -> None:
+            super().__init__()
+            self.path = path
+
+        def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+            self.frames.append(bytes(frame))
+            reply.send([b"head", OpenPart(self.path)])
+
+    with tempfile.TemporaryDirectory() as root:
+        path = Path(root) / "segment"
+        path.write_bytes(bytes(100_000))
+
+        async def scenario(
+            listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        ) -> None:
+            connection = await one_connection(listener)
+            writer.write(framed(b"fetch") * 500)
+            await until(lambda: not connection.is_reading)
+            assert OpenPart.held <= 64 + 1
+            for _ in range(500):
+                await reader.readexactly(100_004)
+            assert OpenPart.held == 0
+            assert len(echo.frames) == 500
+
+        run(scenario, Files(path))
+
+
+def test_beyond_the_limit_on_connections_clients_wait_until_one_leaves(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        address = writer.get_extra_info("peername")
+        waiting = [await asyncio.open_connection(*address) for _ in range(3)]
+        for _, each in waiting:
+            each.write(framed(b"waiting"))
+        writer.write(framed(b"inside"))
+        assert await read_frame(reader) == b"inside"
+        await until(lambda: caplog.records)
+        assert echo.opened_count == 1
+        writer.close()
+        for each_reader, each in waiting:
+            assert await read_frame(each_reader) == b"waiting"
+            each.close()
+
+    with caplog.at_level(logging.WARNING):
+        run(scenario, admission=Admission(connections_max=1))
+    assert [record.message for record in caplog.records] == ["no more connections are accepted for now"]
+
+
+def test_a_raised_limit_lets_those_in_who_wait() -> None:
+    async def scenario(
+        listener: Listener, _echo: Echo, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await one_connection(listener)
+        reader, other = await asyncio.open_connection(*writer.get_extra_info("peername"))
+        other.write(framed(b"let me in"))
+        listener.change_admission(Admission(connections_max=2))
+        assert await read_frame(reader) == b"let me in"
+        other.close()
+
+    run(scenario, admission=Admission(connections_max=1))
