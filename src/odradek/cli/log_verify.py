@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TextIO
 
 from odradek.cli import lock_probe
+from odradek.cli.quantities import count, size
 from odradek.cli.streams import lenient
 from odradek.storage.files import OsFiles
 from odradek.storage.verify import Finding, NotADataDirectory, Severity, Tally, Verification
@@ -75,8 +76,8 @@ class Progress:
         tally = self.tally
         share = tally.bytes / tally.bytes_found if tally.bytes_found else 1
         line = (
-            f"{min(share, 1):4.0%}  {_size(tally.bytes)} of {_size(max(tally.bytes_found, tally.bytes))}, "
-            f"{tally.files} files, {_size(tally.bytes / self.elapsed_s())}/s"
+            f"{min(share, 1):4.0%}  {size(tally.bytes)} of {size(max(tally.bytes_found, tally.bytes))}, "
+            f"{tally.files} files, {size(tally.bytes / self.elapsed_s())}/s"
         )
         self._stream.write(f"\r{line:<{self._width}}")
         self._stream.flush()
@@ -114,21 +115,9 @@ def _json_summary(tally: Tally, counts: Counter[Severity], seconds: float) -> st
 
 def _text_summary(tally: Tally, counts: Counter[Severity], seconds: float) -> str:
     looked_at = (
-        f"{_count(tally.partitions, 'partition')}, {_count(tally.segments, 'segment')}, "
-        f"{_count(tally.batches, 'batch', 'es')}, {_count(tally.records, 'record')}, {_size(tally.bytes)} "
-        f"in {seconds:.2f} s ({_size(tally.bytes / seconds)}/s)"
+        f"{count(tally.partitions, 'partition')}, {count(tally.segments, 'segment')}, "
+        f"{count(tally.batches, 'batch', 'es')}, {count(tally.records, 'record')}, {size(tally.bytes)} "
+        f"in {seconds:.2f} s ({size(tally.bytes / seconds)}/s)"
     )
-    found = ", ".join(_count(counts[severity], severity.value) for severity in Severity)
+    found = ", ".join(count(counts[severity], severity.value) for severity in Severity)
     return f"checked {looked_at}: {found}"
-
-
-def _count(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number:,} {noun}{'' if number == 1 else plural}"
-
-
-def _size(number: float) -> str:
-    for unit in ("B", "kB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:.1f} GB"

@@ -12,18 +12,31 @@ import sys
 from collections.abc import Callable, Sequence
 
 from odradek import __version__
+from odradek.model.errors import OdradekError
 
 NOUNS = {
-    "log": "check and print the files of a data directory",
     "serve": "run a broker (under construction: see the README)",
+    "topics": "list, describe, create, alter and delete topics",
+    "configs": "show and change settings of topics and brokers",
+    "produce": "send records to a topic",
+    "consume": "print the records of a topic",
+    "log": "check and print the files of a data directory",
 }
 
 EXIT_FAILED = 1
+EXIT_MISUSED = 2
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 
 
+class Misused(OdradekError):
+    """The command was called in a way that cannot work, which argparse could not tell."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status. Usage errors exit with status 2, as argparse does."""
+    """Run one command and return its exit status. Usage errors exit with status 2, as argparse does.
+
+    What a handler raises on purpose is printed as one line: it need not care.
+    """
     arguments = sys.argv[1:] if argv is None else argv
     try:
         return _run(arguments)
@@ -33,6 +46,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has seen enough. What is still buffered must not raise again at interpreter exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
+    except OdradekError as error:
+        print(f"odradek: {error}", file=sys.stderr)
+        return EXIT_MISUSED if isinstance(error, Misused) else EXIT_FAILED
     except OSError as error:
         if error.filename is None:
             raise

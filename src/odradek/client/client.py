@@ -89,13 +89,13 @@ class Client:
 
     # --- retries
 
-    async def persist(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def persist(self, attempt: Callable[[], Awaitable[T]], timeout_s: float | None = None) -> T:
         """Calls it until it works. Raises what it raises, if that does not pass or the time for it is up.
 
         Between two attempts there is a pause, and what is known of the cluster is forgotten.
         """
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.setting.timeout_s
+        deadline = loop.time() + (self.setting.timeout_s if timeout_s is None else timeout_s)
         for pause in pauses_s(self.setting.rng):
             try:
                 return await attempt()

@@ -34,10 +34,8 @@ class NewTopic:
 Outcomes = dict[str, Refused | None]
 
 
-async def create_topics(client: Client, topics: Iterable[NewTopic], *, validate_only: bool = False) -> Outcomes:
-    request = CreateTopicsRequest(
-        topics=tuple(map(_creatable, topics)), timeout_ms=_timeout_ms(client), validate_only=validate_only
-    )
+async def create_topics(client: Client, topics: Iterable[NewTopic]) -> Outcomes:
+    request = CreateTopicsRequest(topics=tuple(map(_creatable, topics)), timeout_ms=_timeout_ms(client))
 
     async def attempt() -> Outcomes:
         response = await client.ask_controller(request, CreateTopicsResponse)

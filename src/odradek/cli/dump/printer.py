@@ -2,7 +2,7 @@
 
 from typing import TextIO
 
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) != "\t"}
+from odradek.cli.streams import CONTROLS
 
 
 class Printer:
@@ -12,7 +12,7 @@ class Printer:
         self._out = out
         self._err = err
         # What a producer sent must not move the cursor, let alone more. Into a pipe it goes as it is.
-        self._escapes = _CONTROLS if out.isatty() else None
+        self._escapes = CONTROLS if out.isatty() else None
 
     def line(self, text: str) -> None:
         self._out.write(text)
