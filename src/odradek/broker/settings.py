@@ -3,6 +3,7 @@
 A layer hides those below it. What was set while brokers run is in the metadata, the rest is known from the start.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import IntEnum
@@ -26,6 +27,8 @@ _CHAINS: dict[str, tuple[str, ...]] = {
 }
 """Settings that stand in for each other, as milliseconds and hours do: the first that is set counts."""
 
+_NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
+
 _THREADS = frozenset(
     name for name, key in BROKER_KEYS.items() if key.live and ("threads" in name or name == "num.replica.fetchers")
 )
@@ -41,6 +44,9 @@ class Source(IntEnum):
     DYNAMIC_ALL_BROKERS = 3
     STATIC = 4
     DEFAULT = 5
+    LOGGER = 6
+    CLIENT_METRICS = 7
+    GROUP = 8
 
 
 class Origin(NamedTuple):
@@ -56,6 +62,7 @@ class Settings:
         """`topics` are the defaults of topics as long as nothing else is set in the metadata."""
         self._node_id = node_id
         self._static = static
+        self._given = _with_both_ids(static.given)
         self._topics = topics
         self._seen: Configs | None = None
         self._now = static
@@ -84,51 +91,63 @@ class Settings:
 
     def texts(self, image: Image) -> dict[str, str]:
         """All that is set anywhere, without defaults."""
-        return {**self._static.given, **self._of_all(image), **self._of_this(image)}
+        return {**self._given, **self._of_all(image), **self._of_this(image)}
 
     def origins(self, image: Image, name: str) -> tuple[Origin, ...]:
         """The layers in which a setting of the broker has a text, topmost first."""
-        layers: tuple[tuple[Source, Mapping[str, str]], ...] = (
-            (Source.DYNAMIC_BROKER, self._of_this(image)),
-            (Source.DYNAMIC_ALL_BROKERS, self._of_all(image)),
-            (Source.STATIC, self._static.given),
-            (Source.DEFAULT, _DEFAULTS),
-        )
-        names = _CHAINS.get(name, (name,))
-        found = [Origin(each, texts[each], source) for source, texts in layers for each in names if each in texts]
+        found = self.chain(image, name)
         own = next((at for at, origin in enumerate(found) if origin.name == name), len(found))
         return tuple(found[own:])  # what stands above, under another name, does not speak of this one
 
+    def chain(self, image: Image, name: str) -> list[Origin]:
+        """The same with those that stand in for it, wherever they stand: the first one counts."""
+        layers: tuple[tuple[Source, Mapping[str, str]], ...] = (
+            (Source.DYNAMIC_BROKER, self._of_this(image)),
+            (Source.DYNAMIC_ALL_BROKERS, self._of_all(image)),
+            (Source.STATIC, self._given),
+            (Source.DEFAULT, _DEFAULTS),
+        )
+        names = _CHAINS.get(name, (name,))
+        return [Origin(each, texts[each], source) for source, texts in layers for each in names if each in texts]
+
+    def check_this(self, name: str) -> None:
+        """Raises InvalidRequest where a resource of this name is not this broker."""
+        if not _NUMBER.fullmatch(name) or int(name) != self._node_id:
+            raise InvalidRequest(f"this is broker {self._node_id}, not {name[:40]!r}")
+
     def check_change(self, image: Image, resource: ConfigResource, values: Mapping[str, str | None]) -> None:
-        """What the broker itself has to say about a change of brokers' settings. Raises InvalidRequest."""
+        """What the broker itself has to say about a change of brokers' settings; None for the default.
+
+        Raises InvalidRequest.
+        """
         if resource.type != ResourceType.BROKER:
             return
-        if resource.name not in ("", str(self._node_id)):
-            raise InvalidRequest(f"this is broker {self._node_id}, not {resource.name[:40]!r}")
+        if resource.name:
+            self.check_this(resource.name)
         for name, text in values.items():
             key = key_of(name, BROKER_KEYS)
-            if key is not None and text is not None:
-                self._check_place(resource, name, key)
-                try:
-                    self._check_threads(image, name, key.parse(text))
-                except InvalidConfig as error:
-                    raise InvalidRequest(str(error)) from None
+            if key is None:
+                continue
+            try:
+                if text is not None:
+                    _check_place(resource, name, key)
+                    key.parse(text)
+                if name in _THREADS:
+                    self._check_threads(image, resource, name, text)
+            except InvalidConfig as error:
+                raise InvalidRequest(str(error)) from None
 
-    def _check_place(self, resource: ConfigResource, name: str, key: Key[Any]) -> None:
-        is_plain = name in BROKER_KEYS
-        if not resource.name and (key.live is Live.PER_BROKER or not is_plain):
-            raise InvalidRequest(f"{name} can only be set for one broker at a time")
-        if name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key.password")):
-            raise InvalidRequest(f"{name} can only be changed for a listener: listener.name.NAME.{name}")
-        if name in _NOT_LIVE_HERE:
-            raise InvalidRequest(f"{name} cannot be changed yet while this broker runs")
-
-    def _check_threads(self, image: Image, name: str, wanted: object) -> None:
+    def _check_threads(self, image: Image, resource: ConfigResource, name: str, text: str | None) -> None:
         """Numbers of threads change by half or double at most at a time, as with Kafka."""
-        if name in _THREADS and isinstance(wanted, int):
-            current: int = getattr(self.now(image), attribute_of(name))
-            if not current // 2 <= wanted <= current * 2 or wanted < 1:
-                raise InvalidRequest(f"{name} is {current}, and can become {max(current // 2, 1)} to {current * 2}")
+        changed = {name: text} if text is not None else {}
+        this, others = ({**layer} for layer in (self._of_this(image), self._of_all(image)))
+        layer = this if resource.name else others
+        layer.pop(name, None)
+        layer.update(changed)
+        wanted: int = BROKER_KEYS[name].parse({**_DEFAULTS, **self._given, **others, **this}[name])
+        current: int = getattr(self.now(image), attribute_of(name))
+        if not current // 2 <= wanted <= current * 2 or wanted < 1:
+            raise InvalidRequest(f"{name} is {current}, and can become {max(current // 2, 1)} to {current * 2}")
 
     def _of_this(self, image: Image) -> Mapping[str, str]:
         return image.configs.of(ResourceType.BROKER, str(self._node_id))
@@ -151,6 +170,22 @@ class Settings:
             return topic_defaults(self._now)
         except InvalidConfig:
             return self._topics  # each is valid, but they contradict each other
+
+
+def _check_place(resource: ConfigResource, name: str, key: Key[Any]) -> None:
+    is_plain = name in BROKER_KEYS
+    if not resource.name and (key.live is Live.PER_BROKER or not is_plain):
+        raise InvalidRequest(f"{name} can only be set for one broker at a time")
+    if name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key.password")):
+        raise InvalidRequest(f"{name} can only be changed for a listener: listener.name.NAME.{name}")
+    if name in _NOT_LIVE_HERE:
+        raise InvalidRequest(f"{name} cannot be changed yet while this broker runs")
+
+
+def _with_both_ids(given: Mapping[str, str]) -> Mapping[str, str]:
+    """node.id and broker.id are one: whichever was given, both were."""
+    ids = [given[name] for name in ("node.id", "broker.id") if name in given]
+    return {**dict.fromkeys(("node.id", "broker.id"), ids[0]), **given} if ids else given
 
 
 def _parsed(texts: Mapping[str, str]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from odradek.broker.dispatch import Spawns
 from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.controller import topics
-from odradek.controller.context import Context
+from odradek.controller.context import ContextOf
 from odradek.controller.topics import Created, NewTopic
 from odradek.model.errors import BrokerError
 from odradek.quorum.metadata_log import MetadataLog
@@ -18,7 +18,7 @@ UNDER_WAY_MAX = 1_000
 
 
 class TopicsOnDemand:
-    def __init__(self, metadata: MetadataLog, context: Context, tasks: Spawns) -> None:
+    def __init__(self, metadata: MetadataLog, context: ContextOf, tasks: Spawns) -> None:
         self._metadata = metadata
         self._context = context
         self._tasks = tasks
@@ -35,7 +35,7 @@ class TopicsOnDemand:
     async def _create(self, names: list[str]) -> None:
         wanted = [NewTopic(name) for name in names]
         try:
-            created = await self._metadata.perform(lambda image: topics.create(image, wanted, self._context))
+            created = await self._metadata.perform(lambda image: topics.create(image, wanted, self._context(image)))
         except BrokerError as error:
             created = tuple(Created(name, error) for name in names)
         finally:

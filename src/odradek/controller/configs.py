@@ -1,26 +1,23 @@
-"""Changing the settings of topics and brokers."""
+"""Changing the settings of topics, brokers, groups and client metrics."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from odradek.controller.config_checks import MIN_INSYNC, Values, check, declared
 from odradek.controller.context import Context
-from odradek.controller.errors import BrokerNotRegistered, InvalidConfiguration, InvalidRequest
-from odradek.controller.topic_names import check_name
+from odradek.controller.errors import InvalidConfiguration, InvalidRequest
 from odradek.metadata.decision import Decision
 from odradek.metadata.image import ConfigResource, Image, ResourceType
-from odradek.model.broker_config import BROKER_KEYS
-from odradek.model.broker_config.names import key_of
-from odradek.model.errors import BrokerError, InvalidConfig, UnknownTopicOrPartition
-from odradek.model.settings import Key, Kind, Live
-from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
+from odradek.model.errors import BrokerError
+from odradek.model.settings import Kind
 from odradek.wire.records.metadata import ClearElrRecord, ConfigRecord
 from odradek.wire.schema import Message
 
-MIN_INSYNC = "min.insync.replicas"
-VALUE_LENGTH_MAX = 32_767
+_WITH_LISTS = (ResourceType.TOPIC, ResourceType.BROKER)
+"""Kafka takes lists of other resources as a whole only."""
 
 
 class Operation(IntEnum):
@@ -53,10 +50,6 @@ class Altered(NamedTuple):
     error: BrokerError | None
 
 
-Values = dict[str, str | None]
-"""What settings become; None for the default."""
-
-
 def alter(
     image: Image, alterations: Sequence[Alteration], context: Context, *, validate_only: bool = False
 ) -> Decision[tuple[Altered, ...]]:
@@ -87,7 +80,7 @@ def _decide(
             if asked[resource] > 1:
                 raise InvalidRequest(f"{resource.name!r} is named more than once")
             values = values_of()
-            _check(image, resource, values, context)
+            check(image, resource, values, context)
             records += records_of(image, resource, values)
             outcomes[resource] = None
         except BrokerError as error:
@@ -144,7 +137,7 @@ def _changed(resource: ConfigResource, change: Change, now: str | None) -> str |
 
 def _entries(resource: ConfigResource, name: str, now: str | None) -> list[str]:
     """Of a list, as it is set or by default."""
-    key = TOPIC_KEYS.get(name) if resource.type == ResourceType.TOPIC else key_of(name, BROKER_KEYS)
+    key = declared(resource.type, name) if resource.type in _WITH_LISTS else None
     if key is None or key.kind is not Kind.LIST:
         raise InvalidConfiguration(f"{name} is no list, so nothing can be added to it or taken from it")
     text = key.format(key.default) if now is None else now
@@ -160,81 +153,3 @@ def _whole(image: Image, replacement: Replacement) -> Values:
     if missing:
         raise InvalidRequest(f"settings without a value: {', '.join(missing)}")
     return {**dict.fromkeys(image.configs.of(*resource)), **values}
-
-
-# --- what is allowed
-
-
-def _check(image: Image, resource: ConfigResource, values: Values, context: Context) -> None:
-    if resource.type == ResourceType.TOPIC:
-        check_name(resource.name)
-        check_topic(_after(image, resource, values), context)
-        if resource.name not in image.topics:
-            raise UnknownTopicOrPartition(f"there is no topic {resource.name}")
-    elif resource.type == ResourceType.BROKER:
-        _check_broker_name(image, resource.name)
-        _check_broker(image, resource, values)
-    else:
-        raise InvalidRequest(f"settings of resources of type {resource.type} are not kept")
-    for name, value in values.items():
-        if value is not None and len(value) > VALUE_LENGTH_MAX:
-            raise InvalidConfiguration(f"the value of {name} has more than {VALUE_LENGTH_MAX} characters")
-
-
-def _after(image: Image, resource: ConfigResource, values: Values) -> dict[str, str]:
-    after = {**image.configs.of(*resource), **values}
-    return {name: value for name, value in after.items() if value is not None}
-
-
-def check_topic(values: Mapping[str, str], context: Context) -> None:
-    """All that is set for a topic; raises InvalidConfiguration."""
-    try:
-        config = TopicConfig.parse(values, context.topic_defaults)
-    except InvalidConfig as error:
-        raise InvalidConfiguration(str(error)) from None
-    if config.remote_storage_enable:
-        raise InvalidConfiguration("remote.storage.enable is true, and this cluster has no remote storage")
-
-
-def _check_broker_name(image: Image, name: str) -> None:
-    if not name:
-        return
-    if not (name.isascii() and name.isdecimal()):
-        raise InvalidRequest(f"{name[:40]!r} is no broker's id")
-    if int(name) not in image.brokers:
-        raise BrokerNotRegistered(f"broker {name} is not registered")
-
-
-def _check_broker(image: Image, resource: ConfigResource, values: Values) -> None:
-    """Names that Kafka does not know are for plugins: whatever they are set to is theirs."""
-    keys = {name: key_of(name, BROKER_KEYS) for name in values}
-    fixed = sorted(name for name, key in keys.items() if key is not None and not _may_change(key, name, resource))
-    if fixed:
-        raise InvalidRequest(f"cannot be changed {_where(resource)} while brokers run: {', '.join(fixed)}")
-    if MIN_INSYNC in values and image.has_eligible_leaders:
-        if resource.name:
-            raise InvalidConfiguration(f"{MIN_INSYNC} is one for all brokers while partitions have eligible leaders")
-        if values[MIN_INSYNC] is None:
-            raise InvalidConfiguration(f"{MIN_INSYNC} cannot be unset while partitions have eligible leaders")
-    for name, value in values.items():
-        key = keys[name]
-        if key is not None and value is not None:
-            _check_value(key, value)
-
-
-def _may_change(key: Key[Any], name: str, resource: ConfigResource) -> bool:
-    """What belongs to a listener belongs to a broker."""
-    if key.live is Live.CLUSTER_WIDE:
-        return bool(resource.name) or name == key.name
-    return key.live is Live.PER_BROKER and bool(resource.name)
-
-
-def _where(resource: ConfigResource) -> str:
-    return f"for broker {resource.name}" if resource.name else "for all brokers"
-
-
-def _check_value(key: Key[Any], value: str) -> None:
-    try:
-        key.parse(value)
-    except InvalidConfig as error:
-        raise InvalidRequest(str(error)) from None

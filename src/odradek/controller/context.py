@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from odradek.metadata.image import Image
 from odradek.metadata.uuids import is_reserved
+from odradek.model.broker_config import BrokerConfig
 from odradek.model.topic_config import TopicConfig
 
 
@@ -18,9 +20,15 @@ class Context:
     topic_defaults: TopicConfig = field(default_factory=TopicConfig)
     """What a topic's settings are where nothing is set."""
     delete_topic_enable: bool = True
+    broker: BrokerConfig = field(default_factory=BrokerConfig)
+    """What a group's settings are where nothing is set, and what they may be."""
 
     def unused_uuid(self) -> bytes:
         """None of those that stand for something else."""
         while is_reserved(uuid := self.new_uuid()):
             pass
         return uuid
+
+
+ContextOf = Callable[[Image], Context]
+"""As settings are in an image: some change while brokers run."""

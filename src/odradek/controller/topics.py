@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from odradek.controller import configs
+from odradek.controller.config_checks import check_topic
 from odradek.controller.context import Context
 from odradek.controller.errors import (
     InvalidConfiguration,
@@ -58,13 +59,16 @@ class Created(NamedTuple):
 def create(
     image: Image, topics: Sequence[NewTopic], context: Context, *, validate_only: bool = False
 ) -> Decision[tuple[Created, ...]]:
-    """Raises PolicyViolation for more than can be done at once; what is wrong with one topic is its own outcome."""
+    """Raises PolicyViolation for more than can be done at once; what is wrong with one topic is its own outcome.
+
+    In the reply, what is named more than once comes last.
+    """
     if sum(_partitions_asked(topic, context) for topic in topics) > PARTITIONS_MAX:
         raise PolicyViolation(f"more than {PARTITIONS_MAX} partitions in one request")
     asked = Counter(topic.name for topic in topics)
     records: list[Message] = []
     outcomes: dict[str, CreatedTopic | BrokerError] = {}
-    for topic in topics:
+    for topic in sorted(topics, key=lambda topic: asked[topic.name] > 1):
         try:
             if asked[topic.name] > 1:
                 raise InvalidRequest(f"topic {topic.name} is asked for more than once")
@@ -112,7 +116,7 @@ def _config_records(image: Image, topic: NewTopic, context: Context) -> tuple[Me
     if missing:
         raise InvalidConfiguration(f"settings without a value: {', '.join(missing)}")
     values = {name: value for name, value in topic.configs.items() if value is not None}
-    configs.check_topic(values, context)
+    check_topic(values, context)
     resource = ConfigResource(ResourceType.TOPIC, topic.name)
     return configs.records_of(image, resource, values)
 
@@ -240,36 +244,41 @@ class Deleted(NamedTuple):
 
 
 def delete(image: Image, doomed: Sequence[Doomed], context: Context) -> Decision[tuple[Deleted, ...]]:
-    """Raises TopicDeletionDisabled where delete.topic.enable says so."""
+    """Raises TopicDeletionDisabled where delete.topic.enable says so. A topic that is named twice stays."""
     if not context.delete_topic_enable:
         raise TopicDeletionDisabled("delete.topic.enable is false")
-    asked = Counter(doomed)
-    records: list[Message] = []
     reply: list[Deleted] = []
-    going: set[bytes] = set()
-    for each in asked:
+    going: dict[bytes, Deleted] = {}
+    asked = Counter(doomed)
+    for each, times in asked.items():
         try:
+            _check_doomed(each, times)
             topic = _find(image, each)
-            if asked[each] > 1 or topic.id in going:
-                raise InvalidRequest(f"topic {topic.name} is named more than once")
-            going.add(topic.id)
-            records.append(RemoveTopicRecord(topic_id=topic.id))
-            reply.append(Deleted(topic.name, topic.id, None))
         except BrokerError as error:
             reply.append(Deleted(each.name, each.id, error))
-    return Decision(tuple(records), tuple(reply))
+            continue
+        again = topic.id in going or asked[Doomed(id=topic.id)] > 1
+        refusal = InvalidRequest(f"topic {topic.name} is named more than once") if again else None
+        going[topic.id] = Deleted(topic.name, topic.id, refusal)
+    records = tuple(RemoveTopicRecord(topic_id=each.id) for each in going.values() if each.error is None)
+    return Decision(records, (*reply, *going.values()))
+
+
+def _check_doomed(doomed: Doomed, times: int) -> None:
+    if doomed.name is None and doomed.id == NO_UUID:
+        raise InvalidRequest("neither a name nor an id")
+    if doomed.name is not None and doomed.id != NO_UUID:
+        raise InvalidRequest("both a name and an id")
+    if times > 1:
+        raise InvalidRequest("a topic is named more than once")
 
 
 def _find(image: Image, doomed: Doomed) -> Topic:
     if doomed.name is None:
-        if doomed.id == NO_UUID:
-            raise InvalidRequest("neither a name nor an id")
         topic = image.topics.by_id(doomed.id)
         if topic is None:
             raise UnknownTopicId(f"there is no topic with id {doomed.id.hex()}")
         return topic
-    if doomed.id != NO_UUID:
-        raise InvalidRequest("both a name and an id")
     topic = image.topics.get(doomed.name)
     if topic is None:
         raise UnknownTopicOrPartition(f"there is no topic {doomed.name}")

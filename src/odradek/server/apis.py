@@ -31,10 +31,11 @@ from odradek.broker.handlers import (
     produce,
     update_features,
 )
+from odradek.broker.loggers import Loggers
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
-from odradek.controller.context import Context
+from odradek.controller.context import ContextOf
 from odradek.model.clock import Clock
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.storage.log_dirs import LogDirs
@@ -46,7 +47,7 @@ class Parts:
 
     broker: Broker
     metadata: MetadataLog
-    context: Context
+    context: ContextOf
     settings: Settings
     logs: LogDirs
     pool: Executor
@@ -59,6 +60,7 @@ def served_by(node: Parts) -> dict[int, Served]:
     broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
     slots = settings.now(broker.image).max_incremental_fetch_session_cache_slots
     on_demand = TopicsOnDemand(log, context, node.tasks)
+    loggers = Loggers()
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, produce.Produce(broker).handle),
@@ -71,13 +73,13 @@ def served_by(node: Parts) -> dict[int, Served]:
         21: Served(delete_records.VERSIONS, delete_records.DeleteRecords(broker, node.logs, node.pool).handle),
         22: Served(init_producer_id.VERSIONS, init_producer_id.InitProducerId(ids).handle),
         23: Served(offset_for_leader_epoch.VERSIONS, offset_for_leader_epoch.OffsetForLeaderEpoch(broker).handle),
-        32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings).handle),
+        32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings, loggers).handle),
         33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings).handle),
         35: Served(describe_log_dirs.VERSIONS, describe_log_dirs.DescribeLogDirs(broker, node.logs, node.pool).handle),
         37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log).handle),
         44: Served(
             incremental_alter_configs.VERSIONS,
-            incremental_alter_configs.IncrementalAlterConfigs(log, context, settings).handle,
+            incremental_alter_configs.IncrementalAlterConfigs(log, context, settings, loggers).handle,
         ),
         55: Served(describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(log, broker.node_id, node.clock).handle),
         57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),

@@ -134,7 +134,7 @@ class Node:
         parts = Parts(
             broker=broker,
             metadata=log,
-            context=self._context(),
+            context=self._context,
             settings=self._settings,
             logs=logs,
             pool=pool,
@@ -144,11 +144,15 @@ class Node:
         )
         self._serve(parts, housekeeping)
 
-    def _context(self) -> Context:
+    def _context(self, image: Image) -> Context:
+        config = self._settings.now(image)
         return Context(
             new_uuid=lambda: os.urandom(16),
             default_partitions=self._setting.partitions,
-            topic_defaults=self._setting.topic_defaults,
+            default_replication_factor=config.default_replication_factor,
+            topic_defaults=self._settings.topic_defaults(image),
+            delete_topic_enable=config.delete_topic_enable,
+            broker=config,
         )
 
     def _log_setting(self) -> Setting:

@@ -96,8 +96,10 @@ def test_settings_are_checked_together(topic: Any) -> None:
     ("resource", "expected"),
     [
         (ConfigResource(ResourceType.TOPIC, "bills"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (ConfigResource(ResourceType.TOPIC, ""), ErrorCode.INVALID_TOPIC_EXCEPTION),
-        (ConfigResource(ResourceType.GROUP, "g"), ErrorCode.INVALID_REQUEST),
+        (ConfigResource(ResourceType.TOPIC, ".."), ErrorCode.INVALID_TOPIC_EXCEPTION),
+        (ConfigResource(ResourceType.TOPIC, ""), ErrorCode.INVALID_REQUEST),
+        (ConfigResource(ResourceType.GROUP, ""), ErrorCode.INVALID_REQUEST),
+        (ConfigResource(ResourceType.CLIENT_METRICS, ""), ErrorCode.INVALID_REQUEST),
         (ConfigResource(99, "?"), ErrorCode.INVALID_REQUEST),
     ],
 )
@@ -175,7 +177,7 @@ def test_a_brokers_setting_is_written_again(cluster: Any) -> None:
     [
         (ALL_BROKERS, set_to("num.partitions", "3"), ErrorCode.INVALID_REQUEST),
         (BROKER, set_to("log.dirs", "/x"), ErrorCode.INVALID_REQUEST),
-        (BROKER, Change("node.id", Operation.DELETE), ErrorCode.INVALID_REQUEST),
+        (BROKER, set_to("node.id", "7"), ErrorCode.INVALID_REQUEST),
         (ALL_BROKERS, set_to("ssl.keystore.type", "PEM"), ErrorCode.INVALID_REQUEST),
         (BROKER, set_to("num.io.threads", "0"), ErrorCode.INVALID_REQUEST),
         (BROKER, set_to("log.retention.ms", "x"), ErrorCode.INVALID_REQUEST),
@@ -188,3 +190,34 @@ def test_a_brokers_setting_is_written_again(cluster: Any) -> None:
 )
 def test_what_a_broker_refuses(cluster: Any, resource: ConfigResource, change: Change, expected: ErrorCode) -> None:
     assert alter(cluster, resource, change) == expected
+
+
+GROUP = ConfigResource(ResourceType.GROUP, "g")
+METRICS = ConfigResource(ResourceType.CLIENT_METRICS, "m")
+
+
+@pytest.mark.parametrize(
+    ("resource", "change", "expected"),
+    [
+        (GROUP, set_to("consumer.session.timeout.ms", "50000"), None),
+        (GROUP, set_to("consumer.session.timeout.ms", "44999"), ErrorCode.INVALID_CONFIG),  # the broker allows no less
+        (GROUP, set_to("consumer.session.timeout.ms", "60001"), ErrorCode.INVALID_CONFIG),
+        (GROUP, set_to("streams.num.standby.replicas", "3"), ErrorCode.INVALID_CONFIG),
+        (GROUP, set_to("share.auto.offset.reset", "by_duration:P1DT2H"), None),
+        (GROUP, set_to("share.auto.offset.reset", "by_duration:P"), ErrorCode.INVALID_CONFIG),
+        (GROUP, set_to("share.auto.offset.reset", "by_duration:PT-1H"), ErrorCode.INVALID_CONFIG),
+        (GROUP, set_to("retention.ms", "1"), ErrorCode.INVALID_CONFIG),
+        (METRICS, set_to("interval.ms", "100"), None),
+        (METRICS, set_to("interval.ms", "99"), ErrorCode.INVALID_REQUEST),
+        (METRICS, set_to("interval.ms", "often"), ErrorCode.INVALID_CONFIG),
+        (METRICS, set_to("match", "client_id=a.*,client_software_name=x"), None),
+        (METRICS, set_to("match", "client_id=("), ErrorCode.INVALID_CONFIG),
+        (METRICS, set_to("match", "colour=red"), ErrorCode.INVALID_CONFIG),
+        (METRICS, set_to("retention.ms", "1"), ErrorCode.INVALID_REQUEST),
+    ],
+)
+def test_groups_and_client_metrics(
+    cluster: Any, resource: ConfigResource, change: Change, expected: ErrorCode | None
+) -> None:
+    assert alter(cluster, resource, change) == expected
+    assert cluster.image.configs.of(*resource) == ({} if expected else {change.name: change.value})

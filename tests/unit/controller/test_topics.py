@@ -240,16 +240,25 @@ def test_deleting_what_is_not_there(cluster: Any) -> None:
         ErrorCode.UNKNOWN_TOPIC_ID,
         ErrorCode.INVALID_REQUEST,
         ErrorCode.INVALID_REQUEST,
-        None,
-        ErrorCode.INVALID_REQUEST,
+        ErrorCode.INVALID_REQUEST,  # by name and by id, which is twice
     ]
-    assert decision.records == (RemoveTopicRecord(topic_id=topic_id),)
+    assert decision.records == ()
 
 
 def test_the_same_name_twice(cluster: Any) -> None:
     cluster.create("a")
     decision = topics.delete(cluster.image, [Doomed("a"), Doomed("a")], cluster.context)
     assert (decision.records, len(decision.reply)) == ((), 1)
+
+
+def test_the_same_id_twice(cluster: Any) -> None:
+    topic_id = cluster.create("a").id
+    decision = topics.delete(cluster.image, [Doomed(id=topic_id), Doomed("a"), Doomed(id=topic_id)], cluster.context)
+    assert decision.records == ()
+    assert [(each.name, each.error and code(each.error)) for each in decision.reply] == [
+        (None, ErrorCode.INVALID_REQUEST),
+        ("a", ErrorCode.INVALID_REQUEST),
+    ]
 
 
 def test_deletion_can_be_disabled(cluster: Any) -> None:

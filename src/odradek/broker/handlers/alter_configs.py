@@ -1,13 +1,10 @@
-"""AlterConfigs, versions 0 to 2: replaces all settings of topics and brokers.
-
-Not kept: settings of groups and of client metrics.
-"""
+"""AlterConfigs, versions 0 to 2: replaces all settings of topics, brokers, groups and client metrics."""
 
 from odradek.broker.call import Call
 from odradek.broker.settings import Settings
 from odradek.controller import configs
 from odradek.controller.configs import Replacement
-from odradek.controller.context import Context
+from odradek.controller.context import ContextOf
 from odradek.metadata.image import ConfigResource
 from odradek.model.errors import BrokerError
 from odradek.quorum.metadata_log import MetadataLog
@@ -22,7 +19,7 @@ VERSIONS = (0, 2)
 
 
 class AlterConfigs:
-    def __init__(self, metadata: MetadataLog, context: Context, settings: Settings) -> None:
+    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings) -> None:
         self._metadata = metadata
         self._context = context
         self._settings = settings
@@ -33,13 +30,15 @@ class AlterConfigs:
         for each in request.resources:
             values = [(config.name, config.value) for config in each.configs]
             try:
-                self._settings.check_change(self._metadata.latest, _resource(each), dict(values))
+                now = self._metadata.latest.configs.of(*_resource(each))
+                texts = {**dict.fromkeys(now), **dict(values)}
+                self._settings.check_change(self._metadata.latest, _resource(each), texts)
                 wanted.append(Replacement(_resource(each), values))
             except BrokerError as error:
                 outcomes[_resource(each)] = error
         try:
             altered = await self._metadata.perform(
-                lambda image: configs.replace(image, wanted, self._context, validate_only=request.validate_only)
+                lambda image: configs.replace(image, wanted, self._context(image), validate_only=request.validate_only)
             )
             outcomes |= altered
         except BrokerError as error:

@@ -4,7 +4,7 @@ from odradek.broker import shown_settings
 from odradek.broker.call import Call
 from odradek.broker.settings import Settings
 from odradek.controller import topics
-from odradek.controller.context import Context
+from odradek.controller.context import ContextOf
 from odradek.controller.topics import Created, NewTopic
 from odradek.model.errors import BrokerError
 from odradek.quorum.metadata_log import MetadataLog
@@ -20,7 +20,7 @@ VERSIONS = (2, 7)
 
 
 class CreateTopics:
-    def __init__(self, metadata: MetadataLog, context: Context, settings: Settings) -> None:
+    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings) -> None:
         self._metadata = metadata
         self._context = context
         self._settings = settings
@@ -29,7 +29,7 @@ class CreateTopics:
         wanted = [_new_topic(topic) for topic in request.topics]
         try:
             created = await self._metadata.perform(
-                lambda image: topics.create(image, wanted, self._context, validate_only=request.validate_only)
+                lambda image: topics.create(image, wanted, self._context(image), validate_only=request.validate_only)
             )
         except BrokerError as error:
             created = tuple(Created(topic.name, error) for topic in wanted)
@@ -43,7 +43,7 @@ class CreateTopics:
             CreatableTopicConfigs(
                 name=each.name, value=each.value, read_only=False, config_source=each.source, is_sensitive=False
             )
-            for each in shown_settings.of_topic(self._settings, self._metadata.image, outcome.configs)
+            for each in shown_settings.of_new_topic(self._settings, self._metadata.image, outcome.configs)
         )
         return CreatableTopicResult(
             name=created.name,

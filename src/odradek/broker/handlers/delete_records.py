@@ -24,8 +24,6 @@ VERSIONS = (0, 2)
 _ALL = -1
 """Up to the high watermark."""
 
-_Outcomes = dict[TopicPartition, Log | BrokerError]
-
 
 class DeleteRecords:
     def __init__(self, broker: Broker, logs: LogDirs, pool: Executor) -> None:
@@ -34,22 +32,18 @@ class DeleteRecords:
         self._pool = pool
 
     async def handle(self, _call: Call, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
-        outcomes: _Outcomes = {}
-        for topic in request.topics:
-            for part in topic.partitions:
-                where = TopicPartition(topic.name, part.partition_index)
-                outcomes[where] = self._delete(where, part.offset)
-        await self._checkpoint([log for log in outcomes.values() if isinstance(log, Log)])
-        topics = tuple(
-            DeleteRecordsTopicResult(
-                name=topic.name,
-                partitions=tuple(
-                    _result(part.partition_index, outcomes[TopicPartition(topic.name, part.partition_index)])
-                    for part in topic.partitions
-                ),
-            )
+        """A partition comes once in the answer, and of several offsets for it the last one counts."""
+        offsets = {
+            TopicPartition(topic.name, part.partition_index): part.offset
             for topic in request.topics
-        )
+            for part in topic.partitions
+        }
+        outcomes = {where: self._delete(where, offset) for where, offset in offsets.items()}
+        await self._checkpoint([log for log in outcomes.values() if isinstance(log, Log)])
+        results: dict[str, list[DeleteRecordsPartitionResult]] = {}
+        for where, outcome in outcomes.items():
+            results.setdefault(where.topic, []).append(_result(where.partition, outcome))
+        topics = tuple(DeleteRecordsTopicResult(name=name, partitions=tuple(parts)) for name, parts in results.items())
         return DeleteRecordsResponse(topics=topics)
 
     def _delete(self, where: TopicPartition, offset: int) -> Log | BrokerError:

@@ -2,7 +2,7 @@
 
 from odradek.broker.call import Call
 from odradek.controller import topics
-from odradek.controller.context import Context
+from odradek.controller.context import ContextOf
 from odradek.controller.topics import Deleted, Doomed
 from odradek.model.errors import BrokerError
 from odradek.quorum.metadata_log import MetadataLog
@@ -12,7 +12,7 @@ VERSIONS = (1, 6)
 
 
 class DeleteTopics:
-    def __init__(self, metadata: MetadataLog, context: Context) -> None:
+    def __init__(self, metadata: MetadataLog, context: ContextOf) -> None:
         self._metadata = metadata
         self._context = context
 
@@ -20,7 +20,7 @@ class DeleteTopics:
         named = [Doomed(name) for name in request.topic_names]
         doomed = [*named, *(Doomed(topic.name, topic.topic_id) for topic in request.topics)]
         try:
-            deleted = await self._metadata.perform(lambda image: topics.delete(image, doomed, self._context))
+            deleted = await self._metadata.perform(lambda image: topics.delete(image, doomed, self._context(image)))
         except BrokerError as error:
             deleted = tuple(Deleted(each.name, each.id, error) for each in doomed)
         return DeleteTopicsResponse(responses=tuple(map(_result, deleted)))

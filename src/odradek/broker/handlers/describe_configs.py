@@ -1,12 +1,12 @@
-"""DescribeConfigs, versions 1 to 4, for topics and this broker.
+"""DescribeConfigs, versions 1 to 4: of topics, this broker and its loggers, groups, and client metrics."""
 
-Not described: the levels of loggers, settings of groups and of client metrics.
-"""
+from collections.abc import Iterable
 
 from odradek.broker import shown_settings
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.settings import Settings
+from odradek.broker.loggers import Loggers
+from odradek.broker.settings import Settings, Source
 from odradek.broker.shown_settings import Shown
 from odradek.controller.errors import InvalidRequest
 from odradek.controller.topic_names import check_name
@@ -26,9 +26,10 @@ _UNKNOWN_KIND = 0
 
 
 class DescribeConfigs:
-    def __init__(self, broker: Broker, settings: Settings) -> None:
+    def __init__(self, broker: Broker, settings: Settings, loggers: Loggers) -> None:
         self._broker = broker
         self._settings = settings
+        self._loggers = loggers
 
     def handle(self, _call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
         return DescribeConfigsResponse(results=tuple(self._describe(each, request) for each in request.resources))
@@ -37,28 +38,54 @@ class DescribeConfigs:
         kind, name = asked.resource_type, asked.resource_name
         wanted = asked.configuration_keys or None
         try:
-            found = self._find(kind, name)
+            found = self._levels(name) if kind == ResourceType.BROKER_LOGGER else self._settings_of(asked, request)
         except BrokerError as error:
             return DescribeConfigsResult(
                 error_code=error.code, error_message=str(error), resource_type=kind, resource_name=name, configs=()
             )
-        configs = tuple(_result(each, request) for each in found if wanted is None or each.name in wanted)
+        configs = tuple(each for each in found if wanted is None or each.name in wanted)
         return DescribeConfigsResult(error_message="", resource_type=kind, resource_name=name, configs=configs)
 
-    def _find(self, kind: int, name: str) -> list[Shown]:
+    def _levels(self, name: str) -> list[DescribeConfigsResourceResult]:
+        self._settings.check_this(name)
+        return [
+            DescribeConfigsResourceResult(
+                name=name, value=level, read_only=False, config_source=Source.LOGGER, is_sensitive=False, synonyms=()
+            )
+            for name, level in self._loggers.levels().items()
+        ]
+
+    def _settings_of(
+        self, asked: DescribeConfigsResource, request: DescribeConfigsRequest
+    ) -> list[DescribeConfigsResourceResult]:
+        return [_result(each, request) for each in self._find(asked.resource_type, asked.resource_name)]
+
+    def _find(self, kind: int, name: str) -> Iterable[Shown]:
         image = self._broker.image
         if kind == ResourceType.TOPIC:
-            check_name(name)
-            if name not in image.topics:
-                raise UnknownTopicOrPartition(f"there is no topic {name}")
-            return list(shown_settings.of_topic(self._settings, image, image.configs.of(kind, name)))
-        if kind != ResourceType.BROKER:
+            return self._of_topic(name)
+        if kind == ResourceType.BROKER:
+            return self._of_broker(name)
+        if kind not in (ResourceType.GROUP, ResourceType.CLIENT_METRICS):
             raise InvalidRequest(f"settings of resources of type {kind} are not kept")
         if not name:
-            return list(shown_settings.of_all_brokers(image))
-        if name != str(self._broker.node_id):
-            raise InvalidRequest(f"this is broker {self._broker.node_id}, not {name[:40]!r}")
-        return list(shown_settings.of_this_broker(self._settings, image))
+            raise InvalidRequest("a resource without a name")
+        if kind == ResourceType.GROUP:
+            return shown_settings.of_group(self._settings, image, image.configs.of(kind, name))
+        return shown_settings.of_client_metrics(image.configs.of(kind, name))
+
+    def _of_topic(self, name: str) -> Iterable[Shown]:
+        image = self._broker.image
+        check_name(name)
+        if name not in image.topics:
+            raise UnknownTopicOrPartition(f"there is no topic {name}")
+        return shown_settings.of_topic(self._settings, image, image.configs.of(ResourceType.TOPIC, name))
+
+    def _of_broker(self, name: str) -> Iterable[Shown]:
+        if not name:
+            return shown_settings.of_all_brokers(self._broker.image)
+        self._settings.check_this(name)
+        return shown_settings.of_this_broker(self._settings, self._broker.image)
 
 
 def _result(shown: Shown, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
@@ -75,5 +102,5 @@ def _result(shown: Shown, request: DescribeConfigsRequest) -> DescribeConfigsRes
         is_sensitive=shown.is_sensitive,
         synonyms=synonyms,
         config_type=shown.key.kind if shown.key else _UNKNOWN_KIND,
-        documentation=shown.key.doc if shown.key and request.include_documentation else None,
+        documentation=shown.documentation if request.include_documentation else None,
     )

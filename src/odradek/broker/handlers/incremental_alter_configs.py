@@ -1,14 +1,17 @@
-"""IncrementalAlterConfigs, versions 0 and 1: changes some settings of topics and brokers, and leaves the others.
+"""IncrementalAlterConfigs, versions 0 and 1: changes some settings of a resource, and leaves the others.
 
-Not kept: settings of groups and of client metrics.
+Levels of loggers are of this node, and not in the metadata.
 """
 
+from collections import Counter
+
 from odradek.broker.call import Call
+from odradek.broker.loggers import Loggers
 from odradek.broker.settings import Settings
 from odradek.controller import configs
 from odradek.controller.configs import Alteration, Change, Operation
-from odradek.controller.context import Context
-from odradek.metadata.image import ConfigResource
+from odradek.controller.context import ContextOf
+from odradek.metadata.image import ConfigResource, ResourceType
 from odradek.model.errors import BrokerError
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.wire.messages.incremental_alter_configs import (
@@ -22,30 +25,46 @@ VERSIONS = (0, 1)
 
 
 class IncrementalAlterConfigs:
-    def __init__(self, metadata: MetadataLog, context: Context, settings: Settings) -> None:
+    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings, loggers: Loggers) -> None:
         self._metadata = metadata
         self._context = context
         self._settings = settings
+        self._loggers = loggers
 
     async def handle(self, _call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
         outcomes: dict[ConfigResource, BrokerError | None] = {}
+        asked = Counter(map(_resource, request.resources))
         wanted = []
         for each in request.resources:
+            resource = _resource(each)
             changes = [Change(config.name, config.config_operation, config.value) for config in each.configs]
             try:
-                kept = {change.name: change.value for change in changes if change.operation == Operation.SET}
-                self._settings.check_change(self._metadata.latest, _resource(each), kept)
-                wanted.append(Alteration(_resource(each), changes))
+                if asked[resource] == 1:  # else the controller refuses
+                    self._check(resource, changes, validate_only=request.validate_only)
+                if resource.type == ResourceType.BROKER_LOGGER and asked[resource] == 1:
+                    outcomes[resource] = None
+                else:
+                    wanted.append(Alteration(resource, changes))
             except BrokerError as error:
-                outcomes[_resource(each)] = error
+                outcomes[resource] = error
         try:
             altered = await self._metadata.perform(
-                lambda image: configs.alter(image, wanted, self._context, validate_only=request.validate_only)
+                lambda image: configs.alter(image, wanted, self._context(image), validate_only=request.validate_only)
             )
             outcomes |= altered
         except BrokerError as error:
             outcomes |= {each.resource: error for each in wanted}
         return IncrementalAlterConfigsResponse(responses=tuple(_result(each, outcomes) for each in request.resources))
+
+    def _check(self, resource: ConfigResource, changes: list[Change], *, validate_only: bool) -> None:
+        """What this broker itself has to say, and has to do."""
+        if resource.type == ResourceType.BROKER_LOGGER:
+            self._settings.check_this(resource.name)
+            self._loggers.change(changes, validate_only=validate_only)
+        else:
+            texts = {each.name: each.value for each in changes if each.operation == Operation.SET}
+            texts |= {each.name: None for each in changes if each.operation == Operation.DELETE}
+            self._settings.check_change(self._metadata.latest, resource, texts)
 
 
 def _resource(each: AlterConfigsResource) -> ConfigResource:

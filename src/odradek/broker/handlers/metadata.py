@@ -40,6 +40,8 @@ class Metadata:
 
     def handle(self, call: Call, request: MetadataRequest) -> MetadataResponse:
         broker = self._broker
+        if call.version < _BY_ID_SINCE and any(map(_is_by_id, request.topics or ())):
+            return _refusal(request, InvalidRequest(f"topics by id come with version {_BY_ID_SINCE}"))
         host, port = broker.address_for(call.connection)
         asked_for_cluster = request.include_cluster_authorized_operations and call.version <= _CLUSTER_OPERATIONS_UNTIL
         return MetadataResponse(
@@ -55,30 +57,27 @@ class Metadata:
         # No list asks for all topics; in version 0, which has no null, an empty one does.
         if request.topics is None or (call.version == 0 and not request.topics):
             return tuple(_topic(topic, operations) for topic in self._broker.image.topics)
-        if call.version < _BY_ID_SINCE and any(
-            each.name is None or each.topic_id != NO_UUID for each in request.topics
-        ):
-            error = InvalidRequest(f"topics by id come with version {_BY_ID_SINCE}")
-            return tuple(_failure(each.name or "", each.topic_id, error, NOT_ASKED) for each in request.topics)
         if any(each.topic_id != NO_UUID for each in request.topics):
             return self._by_id(request.topics, operations)
         names = list(dict.fromkeys(each.name or "" for each in request.topics))
         return self._by_name(names, operations, create=request.allow_auto_topic_creation)
 
     def _by_id(self, asked: Sequence[MetadataRequestTopic], operations: int) -> tuple[MetadataResponseTopic, ...]:
-        found = []
+        """Those that nobody knows come first."""
+        found, missing = [], []
         for topic_id in dict.fromkeys(each.topic_id for each in asked if each.topic_id != NO_UUID):
             topic = self._broker.image.topics.by_id(topic_id)
             if topic is None:
                 error = UnknownTopicId(f"no topic with id {topic_id.hex()}")
-                found.append(_failure(None, topic_id, error, NOT_ASKED))
+                missing.append(_failure(None, topic_id, error, NOT_ASKED))
             else:
                 found.append(_topic(topic, operations))
-        return tuple(found)
+        return (*missing, *found)
 
     def _by_name(self, names: list[str], operations: int, *, create: bool) -> tuple[MetadataResponseTopic, ...]:
+        """Those that are not there come last."""
         image = self._broker.image
-        found, missing = [], []
+        found, failed, missing = [], [], []
         for name in names:
             topic = image.topics.get(name)
             if topic is not None:
@@ -89,10 +88,20 @@ class Metadata:
                 missing.append(name)
                 raise UnknownTopicOrPartition(f"there is no topic {name}")
             except BrokerError as error:
-                found.append(_failure(name, NO_UUID, error, operations))
+                failed.append(_failure(name, NO_UUID, error, operations))
         if missing and create and self._settings.now(image).auto_create_topics_enable:
             self._on_demand.ask_for(missing)
-        return tuple(found)
+        return (*found, *failed)
+
+
+def _is_by_id(asked: MetadataRequestTopic) -> bool:
+    return asked.name is None or asked.topic_id != NO_UUID
+
+
+def _refusal(request: MetadataRequest, error: BrokerError) -> MetadataResponse:
+    """Of the request as a whole: it tells nothing of the cluster."""
+    topics = tuple(_failure(each.name or "", each.topic_id, error, NOT_ASKED) for each in request.topics or ())
+    return MetadataResponse(topics=topics, error_code=error.code)
 
 
 def _failure(name: str | None, topic_id: bytes, error: BrokerError, operations: int) -> MetadataResponseTopic:

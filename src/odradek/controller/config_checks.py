@@ -1,0 +1,154 @@
+"""Which settings resources may have."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from odradek.controller.context import Context
+from odradek.controller.errors import BrokerNotRegistered, InvalidConfiguration, InvalidRequest
+from odradek.controller.topic_names import check_name
+from odradek.metadata.image import ConfigResource, Image, ResourceType
+from odradek.model.broker_config import BROKER_KEYS, THROTTLES
+from odradek.model.broker_config.names import key_of
+from odradek.model.client_metrics_config import (
+    CLIENT_METRICS_KEYS,
+    INTERVAL_MS_LEAST,
+    INTERVAL_MS_MOST,
+    ClientMetricsConfig,
+)
+from odradek.model.errors import InvalidConfig, UnknownTopicOrPartition
+from odradek.model.group_config import GROUP_KEYS, GroupConfig
+from odradek.model.settings import Key, Live
+from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
+
+MIN_INSYNC = "min.insync.replicas"
+VALUE_LENGTH_MAX = 32_767
+
+Values = dict[str, str | None]
+"""What settings become; None for the default."""
+
+_KEYS: dict[int, Mapping[str, Key[Any]]] = {
+    ResourceType.TOPIC: TOPIC_KEYS,
+    ResourceType.GROUP: GROUP_KEYS,
+    ResourceType.CLIENT_METRICS: CLIENT_METRICS_KEYS,
+}
+
+
+def declared(resource_type: int, name: str) -> Key[Any] | None:
+    """The setting of this name that resources of this type have."""
+    if resource_type == ResourceType.BROKER:
+        return key_of(name, BROKER_KEYS) or THROTTLES.get(name)
+    return _KEYS.get(resource_type, {}).get(name)
+
+
+def check(image: Image, resource: ConfigResource, values: Values, context: Context) -> None:
+    """What is to change, and all that would be set then."""
+    after = {name: value for name, value in {**image.configs.of(*resource), **values}.items() if value is not None}
+    if resource.type == ResourceType.TOPIC:
+        _check_topic_of(image, resource.name, after, context)
+    elif resource.type == ResourceType.BROKER:
+        _check_broker_name(image, resource.name)
+        _check_broker(image, resource, values)
+    elif resource.type == ResourceType.GROUP:
+        _check_group(resource.name, after, context)
+    elif resource.type == ResourceType.CLIENT_METRICS:
+        _check_client_metrics(resource.name, after)
+    else:
+        raise InvalidRequest(f"settings of resources of type {resource.type} are not kept")
+    for name, value in values.items():
+        if value is not None and len(value) > VALUE_LENGTH_MAX:
+            raise InvalidConfiguration(f"the value of {name} has more than {VALUE_LENGTH_MAX} characters")
+
+
+def _check_topic_of(image: Image, name: str, after: Mapping[str, str], context: Context) -> None:
+    if not name:
+        raise InvalidRequest("there are no settings for all topics; those of brokers are their defaults")
+    check_name(name)
+    check_topic(after, context)
+    if name not in image.topics:
+        raise UnknownTopicOrPartition(f"there is no topic {name}")
+
+
+def check_topic(values: Mapping[str, str], context: Context) -> None:
+    """All that is set for a topic; raises InvalidConfiguration."""
+    try:
+        config = TopicConfig.parse(values, context.topic_defaults)
+    except InvalidConfig as error:
+        raise InvalidConfiguration(str(error)) from None
+    if config.remote_storage_enable:
+        raise InvalidConfiguration("remote.storage.enable is true, and this cluster has no remote storage")
+
+
+def _check_group(name: str, after: Mapping[str, str], context: Context) -> None:
+    if not name:
+        raise InvalidRequest("there are no settings for all groups; those of brokers are their defaults")
+    try:
+        GroupConfig.parse(after, context.broker).check_allowed(after, context.broker)
+    except InvalidConfig as error:
+        raise InvalidConfiguration(str(error)) from None
+
+
+def _check_client_metrics(name: str, after: Mapping[str, str]) -> None:
+    if not name:
+        raise InvalidRequest("a subscription to metrics needs a name")
+    unknown = [each for each in after if each not in CLIENT_METRICS_KEYS]
+    if unknown:
+        raise InvalidRequest(f"client metrics have no setting {unknown[0]!r}")
+    try:
+        config = ClientMetricsConfig.parse(after)
+    except InvalidConfig as error:
+        raise InvalidConfiguration(str(error)) from None
+    if not INTERVAL_MS_LEAST <= config.interval_ms <= INTERVAL_MS_MOST:
+        raise InvalidRequest(
+            f"interval.ms is {config.interval_ms}, and must be {INTERVAL_MS_LEAST} to {INTERVAL_MS_MOST}"
+        )
+
+
+# --- brokers
+
+
+def _check_broker_name(image: Image, name: str) -> None:
+    if not name:
+        return
+    if not (name.isascii() and name.isdecimal()):
+        raise InvalidRequest(f"{name[:40]!r} is no broker's id")
+    if int(name) not in image.brokers:
+        raise BrokerNotRegistered(f"broker {name} is not registered")
+
+
+def _check_broker(image: Image, resource: ConfigResource, values: Values) -> None:
+    """Names that Kafka does not know are for plugins: whatever they are set to is theirs."""
+    keys = {name: declared(resource.type, name) for name in values}
+    fixed = sorted(
+        name
+        for name, key in keys.items()
+        if key is not None and values[name] is not None and not _may_change(key, name, resource)
+    )
+    if fixed:
+        raise InvalidRequest(f"cannot be changed {_where(resource)} while brokers run: {', '.join(fixed)}")
+    if MIN_INSYNC in values and image.has_eligible_leaders:
+        if resource.name:
+            raise InvalidConfiguration(f"{MIN_INSYNC} is one for all brokers while partitions have eligible leaders")
+        if values[MIN_INSYNC] is None:
+            raise InvalidConfiguration(f"{MIN_INSYNC} cannot be unset while partitions have eligible leaders")
+    for name, value in values.items():
+        key = keys[name]
+        if key is not None and value is not None:
+            _check_value(key, value)
+
+
+def _may_change(key: Key[Any], name: str, resource: ConfigResource) -> bool:
+    """What belongs to a listener belongs to a broker."""
+    if key.live is Live.CLUSTER_WIDE:
+        return bool(resource.name) or name == key.name
+    return key.live is Live.PER_BROKER and bool(resource.name)
+
+
+def _where(resource: ConfigResource) -> str:
+    return f"for broker {resource.name}" if resource.name else "for all brokers"
+
+
+def _check_value(key: Key[Any], value: str) -> None:
+    try:
+        key.parse(value)
+    except InvalidConfig as error:
+        raise InvalidRequest(str(error)) from None
