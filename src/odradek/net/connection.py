@@ -19,6 +19,8 @@ from odradek.net.buffers import Buffers
 from odradek.net.outgoing import Bytes, FileRange, Outgoing, release
 
 _SIZE = Struct(">i")
+_NOTHING = bytearray()
+"""Not to be changed: connections share it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Handler(Protocol):
     def opened(self, connection: "Connection") -> None: ...
 
     def request(self, connection: "Connection", frame: memoryview, reply: Reply) -> None:
-        """A whole frame, without its size. The view is good only until this returns."""
+        """A whole frame, without its size. The view can be written to, and is good only until this returns."""
         ...
 
     def closed(self, connection: "Connection") -> None: ...
@@ -124,7 +126,7 @@ class Connection:
         self._buffer: bytearray | None = None
         self._frame_size = 0
         self._filled = 0
-        self._backlog = b""
+        self._backlog = _NOTHING
         """Bytes that were received and not looked at: the start of a frame's size, or what came while paused."""
         self._feeding = False
         self._awaits_turn = False
@@ -206,7 +208,7 @@ class Connection:
             return
         self.last_active = self._loop.time()
         if buffer is None:
-            self._feed(data if not self._backlog else memoryview(self._take_backlog() + bytes(data)))
+            self._feed(data if not self._backlog else memoryview(self._take_backlog() + data))
             return
         self._filled += received
         if self._filled == self._frame_size:
@@ -214,8 +216,8 @@ class Connection:
         elif self._filled == len(buffer):
             self._buffer = self._buffers.grow(buffer, self._frame_size)
 
-    def _take_backlog(self) -> bytes:
-        backlog, self._backlog = self._backlog, b""
+    def _take_backlog(self) -> bytearray:
+        backlog, self._backlog = self._backlog, _NOTHING
         return backlog
 
     def _feed(self, data: memoryview) -> None:
@@ -244,7 +246,7 @@ class Connection:
                 break
         self._feeding = False
         if at < end and not self.is_closed:
-            self._backlog = bytes(data[at:])
+            self._backlog = bytearray(data[at:])
 
     def _next_turn(self) -> None:
         self._awaits_turn = False
@@ -339,7 +341,7 @@ class Connection:
             release(reply.parts or ())
         self._replies.clear()
         self._outgoing.clear()
-        self._backlog = b""
+        self._backlog = _NOTHING
         self._buffer = None
         self._sock.close()
         self._owner.forget(self)

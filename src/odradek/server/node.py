@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 _THREADS = 4
 _IDLE_CHECK_S = 10
 _IDLE_CHECK_LEAST_S = 0.05
-_SNAPSHOT_CHECK_S = 5
+_SNAPSHOT_CHECK_S = 60
 _LISTENER = "PLAINTEXT"
 
 
@@ -228,6 +228,11 @@ async def _close_idle(listener: Listener) -> None:
 
 
 async def _maintain(log: MetadataLog) -> None:
+    due = asyncio.Event()
+    log.subscribe(lambda *_: due.set() if log.snapshot_due else None)
     while True:
-        await asyncio.sleep(_SNAPSHOT_CHECK_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_SNAPSHOT_CHECK_S):
+                await due.wait()
+        due.clear()
         await log.maintain()

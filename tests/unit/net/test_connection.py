@@ -9,7 +9,7 @@ from struct import pack
 
 import pytest
 
-from odradek.net.connection import Limits
+from odradek.net.connection import Connection, Limits, Reply
 from odradek.net.listener import Admission, Listener
 from odradek.testing.echo import Echo, framed, one_connection, read_frame, run
 from odradek.testing.waiting import until
@@ -29,6 +29,27 @@ def test_frames_come_back_however_they_are_cut() -> None:
             assert await read_frame(reader) == content
 
     assert run(scenario).frames == contents
+
+
+def test_frames_can_be_written_to_however_they_came() -> None:
+    class Stamps(Echo):
+        def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+            frame[:1] = b"!"
+            super().request(connection, frame, reply)
+
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        connection = await one_connection(listener)
+        writer.write(b"\x00")
+        await until(lambda: connection.has_begun)
+        writer.write(framed(b"cut in its size")[1:] + framed(b"paused") * 3 + framed(bytes(300_000)))
+        while len(echo.frames) < 5 or echo.waiting:
+            await until(lambda: echo.waiting)
+            echo.waiting.pop(0)[0].send([])
+        assert [frame[:1] for frame in echo.frames] == [b"!"] * 5
+
+    run(scenario, Stamps(at_once=False), Limits(under_way_max=2))
 
 
 def test_answers_keep_the_order_of_the_requests() -> None:
