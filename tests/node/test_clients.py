@@ -29,7 +29,7 @@ def play(broker: RunningBroker) -> Play:
 
     @functools.cache
     def once(name: str) -> list[dict[str, Any]]:
-        return scenario.play(next(client for client in CLIENTS if client.name == name), broker, name)
+        return scenario.play(next(client for client in CLIENTS if client.name == name), broker.bootstrap, name)
 
     return lambda client: once(client.name)
 
@@ -44,4 +44,4 @@ def test_a_client_does_all_that_it_can(client: Client, broker: RunningBroker, pl
 def test_each_reads_what_the_others_wrote(broker: RunningBroker, play: Play) -> None:
     topics = {writer.name: scenario.records_of(writer.codecs) for writer in CLIENTS if play(writer)}
     for client in CLIENTS:
-        assert scenario.read(client, broker, list(topics)) == topics, client.name
+        assert scenario.read(client, broker.bootstrap, list(topics)) == topics, client.name

@@ -80,10 +80,18 @@ class ApacheKafka:
         self._java = java
         self._directory = directory
 
-    def command(self, main_class: str, *arguments: str, options: Sequence[str] = _TOOL_OPTIONS) -> list[str]:
+    @property
+    def classes(self) -> str:
+        """The class path of all its jars."""
+        return str(self._directory / "libs" / "*")
+
+    def command(
+        self, main_class: str, *arguments: str, options: Sequence[str] = _TOOL_OPTIONS, classes: Sequence[Path] = ()
+    ) -> list[str]:
+        """To run one of its classes, or one that is under `classes`."""
         logging = f"-Dlog4j2.configurationFile={self._directory / 'log4j2.properties'}"
-        classes = str(self._directory / "libs" / "*")
-        return [self._java, *options, *_UTF_8, logging, "-cp", classes, main_class, *arguments]
+        path = os.pathsep.join([*map(str, classes), self.classes])
+        return [self._java, *options, *_UTF_8, logging, "-cp", path, main_class, *arguments]
 
     def run(self, main_class: str, *arguments: str, timeout_s: float = 120) -> "Ended":
         """One of Kafka's command-line tools, to its end."""

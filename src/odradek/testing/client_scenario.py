@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from odradek.records.batch import HEAD_SIZE, parse_head
-from odradek.testing.broker import RunningBroker
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BATCH_RECORDS = 10
@@ -22,6 +21,7 @@ SETTINGS = {"auto.create.topics.enable": "false"}
 """Of the broker."""
 
 _LIMIT_S = 180
+_LINE_SHOWN = 300
 
 
 class Client(NamedTuple):
@@ -91,13 +91,13 @@ def expected_of(client: Client, topic: str) -> list[dict[str, Any]]:
     return [{"step": step["step"], "missing": True} if step["step"] in client.missing else step for step in steps]
 
 
-def play(client: Client, broker: RunningBroker, topic: str) -> list[dict[str, Any]]:
-    return _run(client, "play", broker.bootstrap, topic, ",".join(client.codecs))
+def play(client: Client, bootstrap: str, topic: str) -> list[dict[str, Any]]:
+    return _run(client, "play", bootstrap, topic, ",".join(client.codecs))
 
 
-def read(client: Client, broker: RunningBroker, topics: Sequence[str]) -> dict[str, list[Any]]:
+def read(client: Client, bootstrap: str, topics: Sequence[str]) -> dict[str, list[Any]]:
     """The records of partition 0 of each topic."""
-    return {line["topic"]: line["records"] for line in _run(client, "read", broker.bootstrap, *topics)}
+    return {line["topic"]: line["records"] for line in _run(client, "read", bootstrap, *topics)}
 
 
 def _run(client: Client, *arguments: str) -> list[dict[str, Any]]:
@@ -106,7 +106,8 @@ def _run(client: Client, *arguments: str) -> list[dict[str, Any]]:
     ended = subprocess.run(command, env=variables, capture_output=True, timeout=_LIMIT_S, check=False)
     out, err = ended.stdout.decode(), ended.stderr.decode(errors="replace")
     if ended.returncode:
-        raise AssertionError(f"{client.name} ended with status {ended.returncode}\n{out}\n{err}")
+        said = "\n".join(line[:_LINE_SHOWN] for line in [*out.splitlines(), *err.splitlines()])
+        raise AssertionError(f"{client.name} ended with status {ended.returncode}\n{said}")
     return [json.loads(line) for line in out.splitlines()]
 
 
