@@ -228,12 +228,31 @@ def test_a_topic_with_append_time(tmp_path: Path) -> None:
 
 def test_compacted_topics_want_keys_and_clocks_may_not_run_ahead(tmp_path: Path) -> None:
     async def scenario(client: Client, *_: object) -> None:
-        keyless = build_batch([Record(Offset(0), CLOCK.now_ms(), None, b"x")])
-        assert (await client.produce(keyless)).error_code == ErrorCode.INVALID_RECORD
+        keyless = build_batch([Record(Offset(n), CLOCK.now_ms(), key, b"x") for n, key in enumerate((b"k", None))])
+        refused = await client.produce(keyless)
+        assert refused.error_code == ErrorCode.INVALID_RECORD
+        assert ([each.batch_index for each in refused.record_errors], refused.log_start_offset) == ([1], 0)
         ahead = build_batch([Record(Offset(0), TimestampMs(CLOCK.now_ms() + 3_600_001), b"k", b"x")])
         assert (await client.produce(ahead)).error_code == ErrorCode.INVALID_TIMESTAMP
 
     run(tmp_path, scenario, TopicConfig(cleanup_policy=("compact",)))
+
+
+def test_one_whole_batch_for_a_partition(tmp_path: Path) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        good = batch_of("a")
+        for bad in (b"", good[:-1], good + good, batch_of("a", base_offset=Offset(0))[:70]):
+            assert (await client.produce(bytearray(bad))).error_code == ErrorCode.INVALID_RECORD
+        elsewhere = bytearray(good)
+        elsewhere[:8] = (7).to_bytes(8, "big")
+        assert (await client.produce(elsewhere)).error_code == ErrorCode.INVALID_RECORD
+        assert (await client.produce(good + b"the beginning of another")).error_code == ErrorCode.NONE
+        assert (await client.produce(batch_of("b", codec=Codec.ZSTD), version=6)).error_code == (
+            ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+        )
+        assert values_of(await client.fetch(0)) == ["a"]
+
+    run(tmp_path, scenario)
 
 
 def test_offsets_are_listed_by_time_and_by_the_ends(tmp_path: Path) -> None:
@@ -253,6 +272,31 @@ def test_offsets_are_listed_by_time_and_by_the_ends(tmp_path: Path) -> None:
         assert await ask(-3) == (2, 3000)
         assert await ask(1500) == (1, 2000)
         assert await ask(9000) == (-1, -1)
+
+    run(tmp_path, scenario)
+
+
+@pytest.mark.parametrize(
+    ("version", "timestamp", "expected"),
+    [
+        (1, -1, (0, 2, -1)),  # old versions have no epochs
+        (4, -1, (0, 2, 0)),
+        (6, -3, (ErrorCode.UNSUPPORTED_VERSION, -1, -1)),
+        (7, -3, (0, 1, 0)),
+        (10, -6, (ErrorCode.UNSUPPORTED_VERSION, -1, -1)),
+        (11, -6, (0, -1, -1)),
+        (11, -7, (ErrorCode.UNSUPPORTED_VERSION, -1, -1)),
+    ],
+)
+def test_what_a_timestamp_stands_for_depends_on_the_version(
+    tmp_path: Path, version: int, timestamp: int, expected: tuple[int, int, int]
+) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        await client.produce(build_batch([Record(Offset(n), TimestampMs(1000 + n), b"k", b"v") for n in range(2)]))
+        part = ListOffsetsPartition(partition_index=0, timestamp=timestamp)
+        request = ListOffsetsRequest(replica_id=-1, topics=(ListOffsetsTopic(name="orders", partitions=(part,)),))
+        (found,) = (await client.ask(request, ListOffsetsResponse, version)).topics[0].partitions
+        assert (found.error_code, found.offset, found.leader_epoch) == expected
 
     run(tmp_path, scenario)
 

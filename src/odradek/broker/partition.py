@@ -3,7 +3,13 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.model.clock import Clock
-from odradek.model.errors import FencedLeaderEpoch, InvalidRecord, InvalidTimestamp, UnknownLeaderEpoch
+from odradek.model.errors import (
+    FencedLeaderEpoch,
+    InvalidRecord,
+    InvalidTimestamp,
+    MessageTooLarge,
+    UnknownLeaderEpoch,
+)
 from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 from odradek.model.settings import LONG_MAX
 from odradek.model.topic_config import TopicConfig
@@ -22,7 +28,7 @@ _CODECS = {name: Codec[name.upper()] for name in ("gzip", "snappy", "lz4", "zstd
 class Produced(NamedTuple):
     base_offset: Offset
     append_time: TimestampMs
-    """-1 unless the topic has LogAppendTime."""
+    """-1 unless the topic has LogAppendTime. Of a batch that was there already, its largest timestamp, as with Kafka."""
 
 
 class Partition:
@@ -45,9 +51,15 @@ class Partition:
         """Append a client's batch, brought in line with the topic's settings. It is stamped in place."""
         now = self._clock.now_ms()
         head = parse_head(batch)
+        config = self.log.config
+        if len(batch) > config.max_message_bytes:  # as it came; the log looks at what is made of it
+            raise MessageTooLarge(f"{len(batch)} bytes; {self.log.partition} takes {config.max_message_bytes}")
         check_crc(batch, head)
         check_produced(head)
-        config = self.log.config
+        if head.base_offset != 0:
+            raise InvalidRecord(f"a batch that begins at offset {head.base_offset}: where it is to be is ours to say")
+        if head.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            raise InvalidTimestamp("producers do not set LogAppendTime", range(head.count))
         append_time = NO_TIMESTAMP
         if config.is_compacted:
             _check_keys(batch, head)
@@ -66,25 +78,28 @@ class Partition:
             self.log.advance_high_watermark(self.log.end_offset)
             for fetch in tuple(self.waiting):
                 fetch.arrived(len(batch))
-        return Produced(appended.base_offset, append_time)
+        return Produced(appended.base_offset, appended.timestamp if appended.duplicate else append_time)
 
 
 def _check_keys(batch: memoryview, head: BatchHead) -> None:
-    for record in scan(batch, head):
-        if record.key is None:
-            raise InvalidRecord("a record without a key, for a compacted topic")
+    keyless = [at for at, record in enumerate(scan(batch, head)) if record.key is None]
+    if keyless:
+        raise InvalidRecord("records without a key, for a compacted topic", keyless)
 
 
 def _check_times(batch: memoryview, head: BatchHead, config: TopicConfig, now: TimestampMs) -> None:
-    if head.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        raise InvalidTimestamp("producers do not set LogAppendTime")
-    if head.max_timestamp > now + config.message_timestamp_after_max_ms:
-        raise InvalidTimestamp(f"timestamp {head.max_timestamp} is too far ahead of {now}")
     before = config.message_timestamp_before_max_ms
-    if before != LONG_MAX:
-        for record in read_records(batch, head):
-            if record.timestamp >= 0 and record.timestamp < now - before:
-                raise InvalidTimestamp(f"timestamp {record.timestamp} is too far behind {now}")
+    last = now + config.message_timestamp_after_max_ms
+    if head.max_timestamp <= last and before == LONG_MAX:
+        return  # the head tells it of all records
+    first = now - before
+    outside = [
+        at
+        for at, record in enumerate(read_records(batch, head))
+        if record.timestamp != NO_TIMESTAMP and not first <= record.timestamp <= last
+    ]
+    if outside:
+        raise InvalidTimestamp(f"timestamps are not from {first} to {last}", outside)
 
 
 def _level_of(config: TopicConfig, codec: Codec) -> int | None:

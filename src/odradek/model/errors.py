@@ -1,5 +1,6 @@
 """Failures that are expected: typed, each with the code that Kafka's protocol has for it."""
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from odradek.model.error_code import ErrorCode
@@ -47,7 +48,16 @@ class UnsupportedCodec(BrokerError):
     code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
-class InvalidRecord(BrokerError):
+class RecordsRefused(BrokerError):
+    """A well-formed batch that breaks a rule of its topic."""
+
+    def __init__(self, text: str, indexes: Sequence[int] = ()) -> None:
+        super().__init__(text)
+        self.indexes = indexes
+        """The records that do, counted from the first; empty where it is the batch as a whole."""
+
+
+class InvalidRecord(RecordsRefused):
     """A well-formed batch whose content breaks a rule."""
 
     code = ErrorCode.INVALID_RECORD
@@ -132,7 +142,7 @@ class UnknownLeaderEpoch(BrokerError):
     code = ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-class InvalidTimestamp(BrokerError):
+class InvalidTimestamp(RecordsRefused):
     code = ErrorCode.INVALID_TIMESTAMP
 
 

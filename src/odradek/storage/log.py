@@ -21,7 +21,7 @@ from odradek.model.errors import (
     OutOfPlace,
     StorageFailed,
 )
-from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
+from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import BatchHead, check_crc, check_produced, parse_head, stamp
@@ -61,6 +61,8 @@ class Appended(NamedTuple):
     last_offset: Offset
     duplicate: bool = False
     """The batch was in the log already; the offsets are those that it has there."""
+    timestamp: TimestampMs = NO_TIMESTAMP
+    """For a duplicate: the largest of the batch in the log."""
 
 
 class SyncJob(NamedTuple):
@@ -192,7 +194,7 @@ class Log:
             if origin is Origin.CLIENT:
                 known = self.producers.admit(head)
                 if known is not None:
-                    return Appended(known.first_offset, known.last_offset, duplicate=True)
+                    return Appended(known.first_offset, known.last_offset, True, known.timestamp)
             else:
                 self._check_coordinators(batch, head)
         base = self.end_offset

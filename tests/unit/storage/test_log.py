@@ -18,7 +18,7 @@ from odradek.model.errors import (
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.records.batch import BatchHead, Codec, parse_head, stamp
 from odradek.records.builder import BatchSpec
-from odradek.storage.log import Log, Origin
+from odradek.storage.log import Appended, Log, Origin
 from odradek.testing.clock import ManualClock
 from odradek.testing.disk import FaultyDisk, Op
 from odradek.testing.logs import (
@@ -62,9 +62,9 @@ def read_heads(log: Log, offset: int, size: int, until: int | None = None) -> li
 
 
 def test_records_get_the_next_offsets(log: Log) -> None:
-    assert append(log, "a", "b") == (0, 1, False)
-    assert append(log, "c") == (2, 2, False)
-    assert append(log, "d", spec=BatchSpec(codec=Codec.ZSTD)) == (3, 3, False)
+    assert append(log, "a", "b") == Appended(Offset(0), Offset(1))
+    assert append(log, "c") == Appended(Offset(2), Offset(2))
+    assert append(log, "d", spec=BatchSpec(codec=Codec.ZSTD)) == Appended(Offset(3), Offset(3))
     assert offsets_and_values(log) == [(0, "a"), (1, "b"), (2, "c"), (3, "d")]
 
 
@@ -121,10 +121,11 @@ def test_a_batch_past_a_whole_segment_is_refused(disk: FaultyDisk) -> None:
 def test_a_repeat_is_answered_and_not_written(log: Log, disk: FaultyDisk) -> None:
     first = BatchSpec(producer_id=ProducerId(9), producer_epoch=0, base_sequence=0)
     append(log, "before")
-    assert append(log, "a", "b", spec=first) == (1, 2, False)
+    assert append(log, "a", "b", spec=first) == Appended(Offset(1), Offset(2))
     append(log, "between")
     written = disk.bytes_written
-    assert append(log, "a", "b", spec=first) == (1, 2, True)
+    again = append(log, "a", "b", spec=first)
+    assert again == Appended(Offset(1), Offset(2), duplicate=True, timestamp=again.timestamp)
     assert disk.bytes_written == written
     with pytest.raises(OutOfOrderSequence):
         append(log, "x", spec=replace(first, base_sequence=5))

@@ -24,7 +24,7 @@ LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING
 _SINCE = {LATEST: 0, EARLIEST: 0, MAX_TIMESTAMP: 7, EARLIEST_LOCAL: 8, LATEST_TIERED: 9, EARLIEST_PENDING: 11}
 """The version from which a timestamp stands for something else; no other one below 0 does."""
 _EPOCHS_SINCE = 4
-_READ_COMMITTED = 1
+_READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 _CONSUMER = -1
 """As a replica."""
 _NONE = FoundTime(NO_OFFSET, NO_TIMESTAMP, NO_LEADER_EPOCH)
@@ -60,6 +60,8 @@ class ListOffsets:
     ) -> FoundTime | BrokerError:
         committed = request.isolation_level == _READ_COMMITTED and request.replica_id == _CONSUMER
         try:
+            if request.isolation_level not in (_READ_UNCOMMITTED, _READ_COMMITTED):
+                raise BrokerError(f"there is no isolation level {request.isolation_level}")
             if asked.timestamp < 0 and version < _SINCE.get(asked.timestamp, NEVER):
                 raise UnsupportedTimestamp(f"timestamp {asked.timestamp} means nothing in version {version}")
             partition = self._broker.partition(topic, asked.partition_index)

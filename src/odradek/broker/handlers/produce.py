@@ -10,10 +10,21 @@ from odradek.broker.dispatch import Handled
 from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.partition import Partition
 from odradek.model.error_code import ErrorCode
-from odradek.model.errors import BrokerError, CorruptBatch, InvalidRecord, InvalidTopic, StorageFailed
+from odradek.model.errors import (
+    BatchTooLarge,
+    BrokerError,
+    CorruptBatch,
+    InvalidRecord,
+    InvalidTopic,
+    MessageTooLarge,
+    RecordsRefused,
+    StorageFailed,
+    UnsupportedCodec,
+)
 from odradek.model.numbers import NO_OFFSET
-from odradek.records.batch import LOG_OVERHEAD
+from odradek.records.batch import LOG_OVERHEAD, MAGIC_AT, Codec
 from odradek.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
     PartitionProduceData,
     PartitionProduceResponse,
     ProduceRequest,
@@ -23,6 +34,12 @@ from odradek.wire.messages.produce import (
 )
 
 VERSIONS = (0, 13)
+_ZSTD_SINCE = 7
+_BY_ID_SINCE = 13
+_LENGTH_LEAST = 14
+"""That of a record in the oldest format."""
+_CODEC_AT = 22
+"""Where a batch says how it is compressed."""
 _ACKS = (0, 1, -1)
 
 
@@ -32,7 +49,11 @@ class Produce:
 
     def handle(self, call: Call, request: ProduceRequest) -> Handled:
         touched: list[Partition] = []
-        answers = tuple(self._produce_topic(topic, request.acks, touched) for topic in request.topic_data)
+        answers = tuple(
+            self._produce_topic(call.version, topic, request.acks, touched)
+            for topic in request.topic_data
+            if topic.partition_data
+        )
         response = ProduceResponse(responses=answers)
         waiting = [each.log for each in touched if each.log.unflushed_records >= each.log.config.flush_messages]
         if waiting:
@@ -64,27 +85,34 @@ class Produce:
             response = ProduceResponse(responses=failed)
         return self._answer(call, request, response)
 
-    def _produce_topic(self, topic: TopicProduceData, acks: int, touched: list[Partition]) -> TopicProduceResponse:
+    def _produce_topic(
+        self, version: int, topic: TopicProduceData, acks: int, touched: list[Partition]
+    ) -> TopicProduceResponse:
         try:
-            name = topic.name or self._broker.name_of(topic.topic_id)
+            name = topic.name if version < _BY_ID_SINCE else self._broker.name_of(topic.topic_id)
             if acks not in _ACKS:
                 raise _InvalidAcks(f"acks {acks}")
-            if name in INTERNAL_TOPICS:
-                raise InvalidTopic(f"{name} is written by brokers only")
         except BrokerError as error:
             parts = tuple(_failure(part.index, error) for part in topic.partition_data)
         else:
-            parts = tuple(self._produce_partition(name, part, touched) for part in topic.partition_data)
+            has_zstd = version >= _ZSTD_SINCE
+            parts = tuple(self._produce_partition(name, part, touched, has_zstd) for part in topic.partition_data)
         return TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=parts)
 
     def _produce_partition(
-        self, topic: str, data: PartitionProduceData, touched: list[Partition]
+        self, topic: str, data: PartitionProduceData, touched: list[Partition], has_zstd: bool
     ) -> PartitionProduceResponse:
+        partition = None
         try:
             partition = self._broker.partition(topic, data.index)
-            produced = partition.produce(_one_batch(data))
+            if topic in INTERNAL_TOPICS:
+                raise InvalidTopic(f"{topic} is written by brokers only")
+            batch = _one_batch(data)
+            if not has_zstd and len(batch) > _CODEC_AT and batch[_CODEC_AT] & 7 == Codec.ZSTD:
+                raise UnsupportedCodec(f"zstd comes with version {_ZSTD_SINCE}")
+            produced = partition.produce(batch)
         except BrokerError as error:
-            return _failure(data.index, error)
+            return _failure(data.index, error, partition)
         touched.append(partition)
         return PartitionProduceResponse(
             index=data.index,
@@ -98,20 +126,52 @@ class _InvalidAcks(BrokerError):
     code = ErrorCode.INVALID_REQUIRED_ACKS
 
 
+class _NotOneBatch(InvalidRecord):
+    """What came for a partition is not one whole batch: none of it is looked at."""
+
+
 def _one_batch(data: PartitionProduceData) -> memoryview:
-    """The single batch that a client sends for a partition, as a view that can be stamped."""
-    records = data.records
-    if not records:
-        raise InvalidRecord("no batch for a partition")
-    view = memoryview(records)
-    if len(view) >= LOG_OVERHEAD:
-        size = int.from_bytes(view[8:12], "big", signed=True) + LOG_OVERHEAD
-        if LOG_OVERHEAD < size < len(view):
-            raise InvalidRecord("more than one batch for a partition")
+    """The single batch that a client sends for a partition, as a view that can be stamped.
+
+    What follows it and is no batch is left out, as by Kafka.
+    """
+    view = memoryview(data.records or b"")
+    size = _size_of_batch(view)
+    if size is None:
+        raise _NotOneBatch("no whole batch for a partition")
+    if len(view) > size:
+        if _size_of_batch(view[size:]) is not None:
+            raise _NotOneBatch("more than one batch for a partition")
+        view = view[:size]
     if view.readonly:
         raise CorruptBatch("a batch that cannot be stamped")
     return view
 
 
-def _failure(index: int, error: BrokerError) -> PartitionProduceResponse:
-    return PartitionProduceResponse(index=index, error_code=error.code, base_offset=NO_OFFSET, error_message=str(error))
+def _size_of_batch(view: memoryview) -> int | None:
+    """None where it is not all there."""
+    if len(view) < MAGIC_AT + 1:
+        return None
+    length = int.from_bytes(view[8:12], "big", signed=True)
+    if length < _LENGTH_LEAST:
+        raise CorruptBatch(f"a batch of {length} bytes")
+    return length + LOG_OVERHEAD if length + LOG_OVERHEAD <= len(view) else None
+
+
+_UNREAD = (CorruptBatch, _NotOneBatch, UnsupportedCodec, MessageTooLarge, BatchTooLarge, StorageFailed)
+
+
+def _failure(index: int, error: BrokerError, partition: Partition | None = None) -> PartitionProduceResponse:
+    """With the start of the log where Kafka tells it: where the batch could be read, and was refused."""
+    could_be_read = partition is not None and not isinstance(error, _UNREAD)
+    indexes = error.indexes if isinstance(error, RecordsRefused) else ()
+    return PartitionProduceResponse(
+        index=index,
+        error_code=error.code,
+        base_offset=NO_OFFSET,
+        log_start_offset=partition.log.start_offset if partition is not None and could_be_read else NO_OFFSET,
+        record_errors=tuple(
+            BatchIndexAndErrorMessage(batch_index=at, batch_index_error_message=str(error)) for at in indexes
+        ),
+        error_message=str(error),
+    )
