@@ -195,10 +195,11 @@ class Connection(asyncio.BufferedProtocol):
 
     def _deliver(self, frame: memoryview) -> None:
         number = int.from_bytes(frame[:4], "big")
-        waiting = self._waiting.pop(number, None)
+        waiting = self._waiting.get(number)
         if waiting is None:
             raise BadRequest(f"an answer to request {number}, which was not sent")
-        message = _read(frame, waiting)
+        message = _read(frame, waiting)  # where this fails, it is among those who are told why
+        del self._waiting[number]
         if not waiting.answer.done():  # else whoever asked has gone
             waiting.answer.set_result(message)
 
