@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.broker.call import Call
 from odradek.model.errors import BadRequest, UnsupportedVersion
@@ -11,6 +11,9 @@ from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.codec import decode
 from odradek.wire.header import RequestHead, read_request_head
 from odradek.wire.schema import Message
+
+if TYPE_CHECKING:
+    from asyncio import Task
 
 logger = logging.getLogger(__name__)
 
@@ -31,7 +34,7 @@ class Served(NamedTuple):
 class Spawns(Protocol):
     """Runs coroutines that outlive the call that made them."""
 
-    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> object: ...
+    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> "Task[None]": ...
 
 
 class Dispatch:
@@ -77,7 +80,10 @@ class Dispatch:
         if handled is None or isinstance(handled, Message):
             call.respond(handled)
         elif isinstance(handled, Awaitable):
-            self._tasks.create_task(self._respond_when_done(call, handled), name=f"request-{call.correlation_id}")
+            name = f"request-{call.correlation_id}"
+            task = self._tasks.create_task(self._respond_when_done(call, handled), name=name)
+            if isinstance(handled, Coroutine):
+                task.add_done_callback(lambda _: handled.close())  # the node may stop before it has begun
 
     async def _respond_when_done(self, call: Call, handled: Awaitable[Message | None]) -> None:
         try:

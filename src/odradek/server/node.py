@@ -86,6 +86,7 @@ class Node:
         self._clock = machine.clock
         self._children = machine.children
         self._connections_max = 0
+        self._is_abandoned = False
         self._stack = AsyncExitStack()
         self.address: tuple[str, int] = ("", 0)
 
@@ -102,6 +103,11 @@ class Node:
 
     async def stop(self) -> None:
         """A clean stop: nothing is scanned at the next start."""
+        await self._stack.aclose()
+
+    async def abandon(self) -> None:
+        """Let go of everything as a crash would leave it."""
+        self._is_abandoned = True
         await self._stack.aclose()
 
     async def _start(self) -> None:
@@ -195,6 +201,8 @@ class Node:
             listener.change_admission(admission_of(self._settings.now(image), self._connections_max))
 
     def _close(self, log: MetadataLog, logs: LogDirs, node_id: int, epoch: int) -> None:
+        if self._is_abandoned:
+            return
         try:
             log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
             log.close()

@@ -13,7 +13,7 @@ class Tasks:
         self._group = asyncio.TaskGroup()
         self._running: set[asyncio.Task[None]] = set()
 
-    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> object:
+    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
         task = self._group.create_task(work, name=name)
         self._running.add(task)
         task.add_done_callback(self._running.discard)

@@ -12,8 +12,8 @@ It passes the same tests as the real one (tests/unit/storage/test_files.py).
 
 import copy
 import errno
-import io
 import os
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 from random import Random
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from odradek.model.errors import DirectoryInUse
 from odradek.storage.files import Entry, File, Lock
@@ -82,13 +82,14 @@ class Fault:
 
 
 class FaultyFile:
-    __slots__ = ("_disk", "_life", "_node", "_writable", "path")
+    __slots__ = ("_copy", "_disk", "_life", "_node", "_writable", "path")
 
     def __init__(self, disk: "FaultyDisk", node: FileNode, path: str, *, writable: bool) -> None:
         self._disk = disk
         self._node: FileNode | None = node
         self._life = disk.life
         self._writable = writable
+        self._copy: IO[bytes] | None = None
         self.path = path
 
     def read(self, size: int, at: int) -> bytes:
@@ -131,12 +132,21 @@ class FaultyFile:
         return self._open_node().modified_ms
 
     def fileno(self) -> int:
-        raise io.UnsupportedOperation("a file in memory has no descriptor")
+        """Of a copy on the real disk, as the file is now: for those who send from it."""
+        content = self._open_node().content
+        if self._copy is None:
+            self._copy = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with this file
+        os.ftruncate(self._copy.fileno(), len(content))
+        os.pwrite(self._copy.fileno(), content, 0)
+        return self._copy.fileno()
 
     def close(self) -> None:
         if self._node is not None and self._life == self._disk.life:
             self._disk.handles[self.path] -= 1
         self._node = None
+        if self._copy is not None:
+            self._copy.close()
+            self._copy = None
 
     def _open_node(self, *, to_write: bool = False) -> FileNode:
         if self._node is None or self._life != self._disk.life or (to_write and not self._writable):

@@ -35,6 +35,8 @@ class Ledger:
         self.producer_ids: list[int] = []
         self.topics: dict[str, str] = {}
         """By name: there, gone, or unknown where the answer was lost."""
+        self.written: list[str] = []
+        """Topics with one record, which is their name."""
         self.cut = 0
         """Records of the topic `cut` are deleted up to here."""
         self.setting = 0
@@ -64,6 +66,9 @@ async def check(client: RawClient, ledger: Ledger, rng: Random, may_end_early: C
         assert place[0] == "aged" or found.start == 0
         count += len(found.records)
     await check_metadata(client, ledger)
+    for name in ledger.written:
+        if ledger.topics[name] == "there":
+            assert [record.value for record in (await read_partition(client, name)).records] == [name.encode()]
     assert (await read_partition(client, "cut")).start >= ledger.cut
     return f"{len(ledger.batches)} batches acknowledged, {count} records there, {len(ledger.topics)} topics"
 

@@ -18,7 +18,7 @@ from odradek.records.record import Record
 from odradek.server.clock import SystemClock
 from odradek.testing.ledger import Ledger, value_of
 from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic
+from odradek.testing.running_node import create_topic, produce
 from odradek.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsRequest,
@@ -174,8 +174,11 @@ class Administrator:
         await self._load.new_producer_id(client)
         name = f"topic-{self._name}-{number}"
         self._ledger.topics[name] = "unknown"
-        self._load.check("CreateTopics", await create_topic(client, name, self._load.rng.randrange(1, 4)))
+        partitions = self._load.rng.randrange(1, 4)
+        self._load.check("CreateTopics", await create_topic(client, name, partitions, flush_messages="1"))
         self._ledger.topics[name] = "there"
+        self._load.check("Produce", (await produce(client, name, name)).error_code)
+        self._ledger.written.append(name)
         if self._name == 0:
             await self._set(client, number)
             await self._cut(client, number)
