@@ -241,7 +241,7 @@ def test_compacted_topics_want_keys_and_clocks_may_not_run_ahead(tmp_path: Path)
 def test_one_whole_batch_for_a_partition(tmp_path: Path) -> None:
     async def scenario(client: Client, *_: object) -> None:
         good = batch_of("a")
-        for bad in (b"", good[:-1], good + good, batch_of("a", base_offset=Offset(0))[:70]):
+        for bad in (b"", good[:20], good[:-1], good + good):
             assert (await client.produce(bytearray(bad))).error_code == ErrorCode.INVALID_RECORD
         elsewhere = bytearray(good)
         elsewhere[:8] = (7).to_bytes(8, "big")

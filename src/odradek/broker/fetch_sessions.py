@@ -89,7 +89,7 @@ class _Cached:
         if data.error_code != ErrorCode.NONE:
             self.high_watermark = -1  # so that the end of the error is news
             return True
-        return found.has_records or not known
+        return found.has_records or not known or data.diverging_epoch.epoch >= 0
 
 
 class Session:
@@ -226,8 +226,10 @@ def next_epoch(epoch: int) -> int:
 
 
 def wanted_by(request: FetchRequest) -> list[Wanted]:
-    return [
-        Wanted(Place(topic.topic, topic.topic_id, asked.partition), asked)
+    """What a client says last of a partition counts, where it said it first."""
+    wanted = {
+        Place(topic.topic, topic.topic_id, asked.partition): asked
         for topic in request.topics
         for asked in topic.partitions
-    ]
+    }
+    return [Wanted(*each) for each in wanted.items()]

@@ -28,7 +28,7 @@ _CODECS = {name: Codec[name.upper()] for name in ("gzip", "snappy", "lz4", "zstd
 class Produced(NamedTuple):
     base_offset: Offset
     append_time: TimestampMs
-    """-1 unless the topic has LogAppendTime. Of a batch that was there already, its largest timestamp, as with Kafka."""
+    """-1 unless the topic has LogAppendTime. Of a batch that was there already, its largest timestamp."""
 
 
 class Partition:

@@ -58,13 +58,14 @@ class Parts:
 
 def served_by(node: Parts) -> dict[int, Served]:
     broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
-    slots = settings.now(broker.image).max_incremental_fetch_session_cache_slots
+    config = settings.now(broker.image)
+    sessions = FetchSessions(node.clock, SystemRandom(), config.max_incremental_fetch_session_cache_slots)
     on_demand = TopicsOnDemand(log, context, node.tasks)
     loggers = Loggers()
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, produce.Produce(broker).handle),
-        1: Served(fetch.VERSIONS, fetch.Fetch(broker, FetchSessions(node.clock, SystemRandom(), slots)).handle),
+        1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, config.fetch_max_bytes).handle),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
         10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator().handle),

@@ -1,4 +1,4 @@
-"""Fetch, versions 4 to 18, for consumers: whole and within fetch sessions. Followers are not served."""
+"""Fetch, versions 4 to 18, for consumers: whole and within fetch sessions. No partition has followers yet."""
 
 from itertools import groupby
 from typing import NamedTuple
@@ -10,19 +10,29 @@ from odradek.broker.fetch_sessions import Context, FetchSessions, Found, Wanted
 from odradek.broker.partition import Partition
 from odradek.broker.sending import PinnedSlice
 from odradek.broker.waiting import WaitingFetch
-from odradek.model.errors import BrokerError
-from odradek.model.numbers import NO_OFFSET, Offset
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError, FencedLeaderEpoch, OffsetOutOfRange
+from odradek.model.numbers import NO_OFFSET, LeaderEpoch, Offset
+from odradek.model.settings import INT_MAX
+from odradek.storage.log import Log
 from odradek.storage.segment import Slice
 from odradek.wire.messages.fetch import (
     AbortedTransaction,
+    EpochEndOffset,
     FetchableTopicResponse,
+    FetchPartition,
     FetchRequest,
     FetchResponse,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     PartitionData,
 )
+from odradek.wire.schema import replace
 
 VERSIONS = (4, 18)
-_READ_COMMITTED = 1
+_BY_ID_SINCE = 13
+_LEADERS_SINCE = 16
+_READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 
 
 class _Read(NamedTuple):
@@ -30,102 +40,182 @@ class _Read(NamedTuple):
 
     wanted: Wanted
     partition: Partition | None
-    part: Slice | None
-    error: BrokerError | None
+    part: Slice | None = None
+    error: BrokerError | None = None
+    diverging: EpochEndOffset | None = None
+    """Where the epoch of the client's last record ended here, if its log went another way."""
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether the client has to hear of it at once."""
+        return self.error is not None or self.diverging is not None
+
+
+class NotLeaderOrFollower(BrokerError):
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 class Fetch:
-    def __init__(self, broker: Broker, sessions: FetchSessions) -> None:
+    def __init__(self, broker: Broker, sessions: FetchSessions, bytes_max: int = INT_MAX) -> None:
+        """`bytes_max` is fetch.max.bytes."""
         self._broker = broker
         self._sessions = sessions
+        self._bytes_max = bytes_max
 
     def handle(self, call: Call, request: FetchRequest) -> Handled:
+        if request.isolation_level not in (_READ_UNCOMMITTED, _READ_COMMITTED):
+            return _refusal(call.version, request)
         try:
             context = self._sessions.begin(request, call.version)
         except BrokerError as error:
             return FetchResponse(error_code=error.code)
-        reads = self._read_all(context.wanted, request)
+        reads = self._read_all(call.version, context.wanted, request)
         have = sum(read.part.size for read in reads if read.part)
-        failed = any(read.error for read in reads)
-        if have >= request.min_bytes or failed or request.max_wait_ms <= 0 or not reads:
-            return self._response(context, request, reads)
+        wanted = min(request.min_bytes, request.max_bytes, self._bytes_max)
+        is_urgent = any(read.is_urgent for read in reads)
+        if have >= wanted or is_urgent or request.max_wait_ms <= 0 or not reads:
+            return self._response(call, context, request, reads)
         partitions = [read.partition for read in reads if read.partition]
 
         def answer() -> None:
             call.connection.no_longer_when_closed(wait.cancel)
             if not call.connection.is_closed:
-                call.respond(self._answer(context, request))
+                call.respond(self._answer(call, context, request))
 
-        wait = WaitingFetch(partitions, request.min_bytes - have, request.max_wait_ms, answer)
+        wait = WaitingFetch(partitions, wanted - have, request.max_wait_ms, answer)
         call.connection.when_closed(wait.cancel)
         return LATER
 
-    def _answer(self, context: Context, request: FetchRequest) -> FetchResponse:
+    def _answer(self, call: Call, context: Context, request: FetchRequest) -> FetchResponse:
         try:
             context.check()
         except BrokerError as error:
             return FetchResponse(error_code=error.code)
-        return self._response(context, request, self._read_all(context.wanted, request))
+        return self._response(call, context, request, self._read_all(call.version, context.wanted, request))
 
-    def _read_all(self, wanted: list[Wanted], request: FetchRequest) -> list[_Read]:
+    def _read_all(self, version: int, wanted: list[Wanted], request: FetchRequest) -> list[_Read]:
         """In the order that they are wanted in, which turns from request to request so that none is left out."""
-        room = request.max_bytes
+        room = min(request.max_bytes, self._bytes_max)
         reads = []
         one_batch = True
         for each in wanted:
-            read = self._read(each, request, room, one_batch=one_batch)
+            read = self._read(each, request, room, by_id=version >= _BY_ID_SINCE, one_batch=one_batch)
             if read.part is not None:
                 room = max(room - read.part.size, 0)
                 one_batch = False
             reads.append(read)
         return reads
 
-    def _read(self, wanted: Wanted, request: FetchRequest, room: int, *, one_batch: bool) -> _Read:
+    def _read(self, wanted: Wanted, request: FetchRequest, room: int, *, by_id: bool, one_batch: bool) -> _Read:
         partition = None
         place, asked = wanted
         try:
-            name = place.topic or self._broker.name_of(place.topic_id)
+            name = self._broker.name_of(place.topic_id) if by_id else place.topic
             partition = self._broker.partition(name, place.partition)
-            partition.check_epoch(asked.current_leader_epoch)
+            _check(partition, asked, request)
             log = partition.log
+            diverging = _diverging(log, asked) if asked.last_fetched_epoch >= 0 else None
+            if diverging is not None:
+                return _Read(wanted, partition, diverging=diverging)
             committed = request.isolation_level == _READ_COMMITTED
             until = log.last_stable_offset if committed else log.high_watermark
             size = min(room, asked.partition_max_bytes)
             part = log.read(Offset(asked.fetch_offset), size, until, one_batch=one_batch)
         except BrokerError as error:
-            return _Read(wanted, partition, None, error)
-        return _Read(wanted, partition, part, None)
+            return _Read(wanted, partition, error=error)
+        return _Read(wanted, partition, part)
 
-    def _response(self, context: Context, request: FetchRequest, reads: list[_Read]) -> FetchResponse:
+    def _response(self, call: Call, context: Context, request: FetchRequest, reads: list[_Read]) -> FetchResponse:
+        """Partitions that are not here come last."""
         committed = request.isolation_level == _READ_COMMITTED
         found = [
-            Found(read.wanted.place, _partition_data(read, committed=committed), read.part is not None)
-            for read in reads
+            Found(read.wanted.place, self._data(call.version, read, committed=committed), read.part is not None)
+            for read in sorted(reads, key=lambda read: read.partition is None)
         ]
         session_id, told = context.conclude(found)
         topics = tuple(
             FetchableTopicResponse(topic=topic, topic_id=topic_id, partitions=tuple(each.data for each in group))
             for (topic, topic_id), group in groupby(told, lambda each: each.place[:2])
         )
-        return FetchResponse(session_id=session_id, responses=topics)
+        return FetchResponse(session_id=session_id, responses=topics, node_endpoints=self._endpoints(call, reads))
 
+    def _endpoints(self, call: Call, reads: list[_Read]) -> tuple[NodeEndpoint, ...]:
+        """Where the leaders are that the answer names, for consumers. A follower knows."""
+        if call.version < _LEADERS_SINCE or not any(isinstance(read.error, FencedLeaderEpoch) for read in reads):
+            return ()
+        host, port = self._broker.address_for(call.connection)
+        return (NodeEndpoint(node_id=self._broker.node_id, host=host, port=port),)
 
-def _partition_data(read: _Read, *, committed: bool) -> PartitionData:
-    if read.error is not None or read.partition is None:
+    def _data(self, version: int, read: _Read, *, committed: bool) -> PartitionData:
+        if read.error is None and read.partition is not None:
+            return _partition_data(read, read.partition, committed=committed)
+        leader = LeaderIdAndEpoch()
+        if version >= _LEADERS_SINCE and read.partition and isinstance(read.error, _LEADER_IS_TOLD):
+            leader = LeaderIdAndEpoch(leader_id=self._broker.node_id, leader_epoch=read.partition.epoch)
         return PartitionData(
             partition_index=read.wanted.place.partition,
             error_code=read.error.code if read.error else 0,
             high_watermark=NO_OFFSET,
-            aborted_transactions=() if committed else None,
+            current_leader=leader,
+            aborted_transactions=() if read.partition is None else None,
             records=b"",
         )
-    log = read.partition.log
+
+
+_LEADER_IS_TOLD = (NotLeaderOrFollower, FencedLeaderEpoch)
+
+
+def _check(partition: Partition, asked: FetchPartition, request: FetchRequest) -> None:
+    partition.check_epoch(asked.current_leader_epoch)
+    follower = max(request.replica_id, request.replica_state.replica_id)
+    if follower >= 0:
+        raise NotLeaderOrFollower(f"broker {follower} is no follower of {partition.log.partition}")
+    if request.max_bytes < 0 or asked.partition_max_bytes < 0:
+        raise BrokerError("a fetch of less than nothing")
+
+
+def _diverging(log: Log, asked: FetchPartition) -> EpochEndOffset | None:
+    """A client that has records which are not in this log any more has to go back to where the two agree."""
+    offset = Offset(asked.fetch_offset)
+    epoch, end = log.epochs.end_offset(LeaderEpoch(asked.last_fetched_epoch), log.end_offset)
+    if end < 0 or epoch < 0 or offset < log.start_offset:
+        raise OffsetOutOfRange(offset, log.start_offset, log.high_watermark)
+    if epoch < asked.last_fetched_epoch or end < offset:
+        return EpochEndOffset(epoch=epoch, end_offset=end)
+    return None
+
+
+def _refusal(version: int, request: FetchRequest) -> FetchResponse:
+    """Of a request with an isolation level that there is none of: Kafka has no better code for it."""
+    code = ErrorCode.UNKNOWN_SERVER_ERROR
+    topics = tuple(
+        FetchableTopicResponse(
+            topic=topic.topic,
+            partitions=tuple(
+                PartitionData(
+                    partition_index=each.partition,
+                    error_code=code,
+                    high_watermark=NO_OFFSET,
+                    aborted_transactions=(),
+                    records=b"",
+                )
+                for each in topic.partitions
+            ),
+        )
+        for topic in request.topics
+        if version < _BY_ID_SINCE
+    )
+    return FetchResponse(error_code=code, session_id=request.session_id, responses=topics)
+
+
+def _partition_data(read: _Read, partition: Partition, *, committed: bool) -> PartitionData:
+    log = partition.log
     stable = log.last_stable_offset
     aborted: tuple[AbortedTransaction, ...] | None = None
     if committed:
         found = log.aborted_txns(Offset(read.wanted.asked.fetch_offset), stable) if read.part else []
         aborted = tuple(AbortedTransaction(producer_id=txn.producer_id, first_offset=txn.first_offset) for txn in found)
-    return PartitionData(
+    data = PartitionData(
         partition_index=read.wanted.place.partition,
         high_watermark=log.high_watermark,
         last_stable_offset=stable,
@@ -133,3 +223,4 @@ def _partition_data(read: _Read, *, committed: bool) -> PartitionData:
         aborted_transactions=aborted,
         records=PinnedSlice(read.part) if read.part else b"",
     )
+    return data if read.diverging is None else replace(data, diverging_epoch=read.diverging)
