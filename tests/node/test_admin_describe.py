@@ -111,9 +111,9 @@ def test_producers_of_a_partition(tmp_path: Path) -> None:
 
 
 def test_the_quorum_is_this_node(tmp_path: Path) -> None:
-    async def ask(client: RawClient, topic: str) -> quorum.DescribeQuorumResponse:
+    async def ask(client: RawClient, topic: str, version: int = 2) -> quorum.DescribeQuorumResponse:
         part = quorum.TopicData(topic_name=topic, partitions=(quorum.PartitionData(partition_index=0),))
-        return await client.ask(quorum.DescribeQuorumRequest(topics=(part,)), quorum.DescribeQuorumResponse, 2)
+        return await client.ask(quorum.DescribeQuorumRequest(topics=(part,)), quorum.DescribeQuorumResponse, version)
 
     async def main() -> None:
         async with node_on(tmp_path) as client:
@@ -125,6 +125,8 @@ def test_the_quorum_is_this_node(tmp_path: Path) -> None:
             assert voter.log_end_offset >= found.high_watermark > 0
             assert voter.last_caught_up_timestamp > 0
             assert [each.node_id for each in response.nodes] == [1]
+            for version in (0, 1):  # which have no nodes
+                assert (await ask(client, "__cluster_metadata", version)).topics[0].partitions[0].leader_id == 1
             (found,) = (await ask(client, "orders")).topics[0].partitions
             assert found.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

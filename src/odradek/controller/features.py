@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from odradek.controller.errors import InvalidRequest, InvalidUpdateVersion
+from odradek.controller.errors import InvalidUpdateVersion
 from odradek.metadata.decision import Decision
 from odradek.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS,
@@ -38,12 +38,11 @@ class FeatureUpdate(NamedTuple):
 def update(
     image: Image, updates: Sequence[FeatureUpdate], min_insync_replicas: int = 1, *, validate_only: bool = False
 ) -> Decision[None]:
-    """All of them or none. Raises InvalidUpdateVersion or InvalidRequest for the first that cannot be."""
-    if len({each.name for each in updates}) < len(updates):
-        raise InvalidRequest("a feature is named more than once")
+    """All of them or none; of several for one feature, the last. Raises InvalidUpdateVersion for one that cannot be."""
+    wanted = {each.name: each for each in updates}
     proposed = {**image.features, **{each.name: each.level for each in updates}}
     records: list[Message] = []
-    for each in updates:
+    for each in wanted.values():
         _check(image, each, proposed)
         if each.name != KRAFT_VERSION:
             records.append(FeatureLevelRecord(name=each.name, feature_level=each.level))

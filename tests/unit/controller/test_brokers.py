@@ -11,7 +11,6 @@ from odradek.controller.directories import InDirectory
 from odradek.controller.errors import (
     BrokerNotRegistered,
     InvalidRegistration,
-    InvalidRequest,
     InvalidUpdateVersion,
     PolicyViolation,
     StaleBrokerEpoch,
@@ -246,9 +245,10 @@ def test_levels_that_are_refused(cluster: Any, update: FeatureUpdate) -> None:
         features.update(cluster.image, [update])
 
 
-def test_a_feature_that_is_named_twice(cluster: Any) -> None:
-    with pytest.raises(InvalidRequest):
-        features.update(cluster.image, [FeatureUpdate("group.version", 1), FeatureUpdate("group.version", 1)])
+def test_of_a_feature_that_is_named_twice_the_last_counts(cluster: Any) -> None:
+    down = FeatureUpdate("group.version", 0, UpgradeType.SAFE_DOWNGRADE)
+    decision = features.update(cluster.image, [FeatureUpdate("group.version", 1), down])
+    assert decision.records == (FeatureLevelRecord(name="group.version", feature_level=0),)
 
 
 def test_a_downgrade_that_loses_nothing(cluster: Any) -> None:

@@ -17,6 +17,8 @@ from odradek.wire.messages.describe_quorum import (
 from odradek.wire.schema import NO_UUID
 
 VERSIONS = (0, 2)
+_NODES_SINCE = 2
+"""And ids of directories."""
 
 
 class DescribeQuorum:
@@ -25,18 +27,22 @@ class DescribeQuorum:
         self._node_id = node_id
         self._clock = clock
 
-    def handle(self, _call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+    def handle(self, call: Call, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
+        has_nodes = call.version >= _NODES_SINCE
         topics = tuple(
             TopicResult(
                 topic_name=topic.topic_name,
-                partitions=tuple(self._describe(topic.topic_name, each.partition_index) for each in topic.partitions),
+                partitions=tuple(
+                    self._describe(topic.topic_name, each.partition_index, has_nodes=has_nodes)
+                    for each in topic.partitions
+                ),
             )
             for topic in request.topics
         )
         described = any(part.error_code == ErrorCode.NONE for topic in topics for part in topic.partitions)
-        return DescribeQuorumResponse(topics=topics, nodes=self._nodes() if described else ())
+        return DescribeQuorumResponse(topics=topics, nodes=self._nodes() if described and has_nodes else ())
 
-    def _describe(self, topic: str, index: int) -> PartitionResult:
+    def _describe(self, topic: str, index: int, *, has_nodes: bool) -> PartitionResult:
         if (topic, index) != (METADATA_TOPIC, 0):
             return PartitionResult(
                 partition_index=index,
@@ -53,16 +59,16 @@ class DescribeQuorum:
             leader_id=self._node_id,
             leader_epoch=self._metadata.epoch,
             high_watermark=self._metadata.high_watermark,
-            current_voters=(self._me(),),
+            current_voters=(self._me(has_directory=has_nodes),),
             observers=(),
         )
 
-    def _me(self) -> ReplicaState:
+    def _me(self, *, has_directory: bool) -> ReplicaState:
         """A leader is up to date with itself at any time."""
         record, now = self._metadata.voters.record, self._clock.now_ms()
         return ReplicaState(
             replica_id=self._node_id,
-            replica_directory_id=record.voters[0].voter_directory_id if record else NO_UUID,
+            replica_directory_id=record.voters[0].voter_directory_id if record and has_directory else NO_UUID,
             log_end_offset=self._metadata.latest.end_offset,
             last_fetch_timestamp=now,
             last_caught_up_timestamp=now,
