@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from crc32c import crc32c
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch, Served
@@ -20,7 +21,7 @@ from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.net.listener import Listener
-from odradek.records.batch import Codec, parse_head
+from odradek.records.batch import CRC_START, HEAD_SIZE, Codec, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record, read_records
 from odradek.storage.files import OsFiles
@@ -236,6 +237,24 @@ def test_compacted_topics_want_keys_and_clocks_may_not_run_ahead(tmp_path: Path)
         assert (await client.produce(ahead)).error_code == ErrorCode.INVALID_TIMESTAMP
 
     run(tmp_path, scenario, TopicConfig(cleanup_policy=("compact",)))
+
+
+def test_lz4_that_java_cannot_read_is_refused_as_kafka_does(tmp_path: Path) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        batch = batch_of("a" * 100, codec=Codec.LZ4)
+        assert (await client.produce(batch)).base_offset == 0
+        batch[HEAD_SIZE + 4] &= ~0b10_0000  # "blocks are independent"
+        with_crc(batch)
+        assert (await client.produce(batch)).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+        short = batch[: HEAD_SIZE + 5]
+        short[8:12] = (len(short) - 12).to_bytes(4, "big")
+        with_crc(short)
+        assert (await client.produce(short)).error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+
+    def with_crc(batch: bytearray) -> None:
+        batch[CRC_START - 4 : CRC_START] = crc32c(batch[CRC_START:]).to_bytes(4, "big")
+
+    run(tmp_path, scenario)
 
 
 def test_one_whole_batch_for_a_partition(tmp_path: Path) -> None:

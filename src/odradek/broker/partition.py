@@ -9,12 +9,14 @@ from odradek.model.errors import (
     InvalidTimestamp,
     MessageTooLarge,
     UnknownLeaderEpoch,
+    UnreadableRecords,
 )
 from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 from odradek.model.settings import LONG_MAX
 from odradek.model.topic_config import TopicConfig
-from odradek.records.batch import BatchHead, Codec, TimestampType, check_crc, check_produced, parse_head
+from odradek.records.batch import HEAD_SIZE, BatchHead, Codec, TimestampType, check_crc, check_produced, parse_head
 from odradek.records.batch import stamp_append_time as stamp_time
+from odradek.records.compression import is_lz4_for_java
 from odradek.records.recompress import recompress
 from odradek.records.record import read_records, scan
 from odradek.storage.log import Log
@@ -60,6 +62,8 @@ class Partition:
             raise InvalidRecord(f"a batch that begins at offset {head.base_offset}: where it is to be is ours to say")
         if head.timestamp_type is TimestampType.LOG_APPEND_TIME:
             raise InvalidTimestamp("producers do not set LogAppendTime", range(head.count))
+        if head.codec is Codec.LZ4 and not is_lz4_for_java(batch[HEAD_SIZE:]):  # some libraries write only such
+            raise UnreadableRecords("not an lz4 frame of independent blocks")
         append_time = NO_TIMESTAMP
         if config.is_compacted:
             _check_keys(batch, head)

@@ -48,6 +48,12 @@ class UnsupportedCodec(BrokerError):
     code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
 
 
+class UnreadableRecords(BrokerError):
+    """Compressed in a way that no consumer in Java reads."""
+
+    code = ErrorCode.UNKNOWN_SERVER_ERROR  # what Kafka says, which fails to read them
+
+
 class RecordsRefused(BrokerError):
     """A well-formed batch that breaks a rule of its topic."""
 

@@ -172,12 +172,18 @@ def _read_lz4(data: memoryview, limit: int) -> memoryview:
     return memoryview(inflated)[:size]
 
 
+def is_lz4_for_java(data: memoryview) -> bool:
+    """Whether its first bytes are those of a frame that Java reads. What follows may still be wrong."""
+    if len(data) < len(_LZ4_HEAD) or _UINT32_LE.unpack_from(data)[0] != _LZ4_MAGIC:
+        return False
+    return data[4] & 0b1110_0011 == 0b0110_0000 and data[5] >> 4 & 7 >= 4
+
+
 def _lz4_extent(data: memoryview) -> tuple[int, int]:
     """Where the frame ends, and a bound on what it inflates to."""
-    flags, block_max = data[4], data[5] >> 4 & 7
-    if _UINT32_LE.unpack_from(data)[0] != _LZ4_MAGIC or flags & 0b1110_0011 != 0b0110_0000 or block_max < 4:
+    if not is_lz4_for_java(data):
         raise CorruptBatch("not an lz4 frame of independent blocks")
-    block_max = 1 << 8 + 2 * block_max
+    flags, block_max = data[4], 1 << 8 + 2 * (data[5] >> 4 & 7)
     checksum = 4 if flags & 0b1_0000 else 0
     at = 15 if flags & 0b1000 else 7
     inflated_max = 0
