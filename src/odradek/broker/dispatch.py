@@ -34,7 +34,9 @@ class Served(NamedTuple):
 class Spawns(Protocol):
     """Runs coroutines that outlive the call that made them."""
 
-    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> "Task[None]": ...
+    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> "Task[None] | None":
+        """None, and nothing is run, where the node is about to end."""
+        ...
 
 
 class Dispatch:
@@ -82,8 +84,11 @@ class Dispatch:
         elif isinstance(handled, Awaitable):
             name = f"request-{call.correlation_id}"
             task = self._tasks.create_task(self._respond_when_done(call, handled), name=name)
-            if isinstance(handled, Coroutine):
-                task.add_done_callback(lambda _: handled.close())  # the node may stop before it has begun
+            if task is None:
+                _discard(handled)
+                call.reply.refuse("the node stops")
+            else:
+                task.add_done_callback(lambda _: _discard(handled))  # the node may stop before it has begun
 
     async def _respond_when_done(self, call: Call, handled: Awaitable[Message | None]) -> None:
         try:
@@ -97,3 +102,9 @@ class Dispatch:
         fields = {"api": head.api_key if head else "unknown", "client": connection.peer_name}
         logger.exception("a request failed in a way that nobody expected", extra=fields)
         connection.close("internal error")
+
+
+def _discard(handled: Awaitable[Message | None]) -> None:
+    """Python complains of coroutines that nobody waits for."""
+    if isinstance(handled, Coroutine):
+        handled.close()

@@ -13,8 +13,13 @@ class Tasks:
         self._group = asyncio.TaskGroup()
         self._running: set[asyncio.Task[None]] = set()
 
-    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None]:
-        task = self._group.create_task(work, name=name)
+    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> asyncio.Task[None] | None:
+        """None where the others are being cancelled already."""
+        try:
+            task = self._group.create_task(work, name=name)
+        except RuntimeError:
+            work.close()
+            return None
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return task
