@@ -431,7 +431,16 @@ def test_what_does_not_belong_there_is_noted(disk: FaultyDisk) -> None:
     }
 
 
-@pytest.mark.parametrize("mark", ["delete", "stray", "future"])
+def test_a_directory_that_is_being_deleted_need_not_be_in_order(disk: FaultyDisk) -> None:
+    directory = f"/data/orders-0.{1:032x}-delete"
+    disk.rename(DIR, directory)
+    disk.remove(f"/data/{names.RECOVERY_POINTS}")
+    disk.remove(f"/data/{names.HIGH_WATERMARKS}")
+    change(disk, f"{directory}/00000000000000000000.log", 70, b"\xff")
+    assert [(finding.severity, finding.path) for finding in verify(disk)] == [(NOTE, directory)]
+
+
+@pytest.mark.parametrize("mark", ["stray", "future"])
 def test_a_directory_with_a_mark_is_checked_too(disk: FaultyDisk, mark: str) -> None:
     directory = f"/data/orders-0.{1:032x}-{mark}"
     disk.rename(DIR, directory)

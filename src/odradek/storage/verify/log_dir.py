@@ -127,6 +127,8 @@ class LogDirCheck:
             return
         if parsed.mark is not Mark.NONE:
             yield note(path, _MARKS[parsed.mark])
+        if parsed.mark is Mark.DELETE:
+            return  # nobody keeps it in order any more: not at a stop, nor against power loss
         in_service = parsed.mark in (Mark.NONE, Mark.FUTURE)
         # A deleted partition may have a successor of the same name: the checkpoints speak of that one.
         now = self.circumstances(parsed.partition) if in_service else Circumstances(self._clean, self._in_use)
