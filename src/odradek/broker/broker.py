@@ -7,6 +7,9 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.net.connection import Connection
 from odradek.storage.flush import Flusher
 
+_Door = tuple[int, bool]
+"""A port, and whether it is one of IPv6."""
+
 
 class Broker:
     def __init__(self, node_id: int, cluster_id: str, flusher: Flusher) -> None:
@@ -15,8 +18,7 @@ class Broker:
         self.flusher = flusher
         self.image: Image = EMPTY
         """The newest committed metadata; replaced whole."""
-        self.advertised: tuple[str, int] | None = None
-        """The address that clients are told; None for the one that each of them connected to."""
+        self._advertised: dict[_Door, tuple[str, int]] = {}
         self.kraft_version = 0
         """Of the quorum, which keeps it beside the other features."""
         self.partitions: dict[TopicPartition, Partition] = {}
@@ -33,6 +35,16 @@ class Broker:
             raise UnknownTopicId(f"no topic with id {topic_id.hex()}")
         return topic.name
 
+    def advertise(self, local: tuple[str, int], address: tuple[str, int]) -> None:
+        """Tell clients that connect to `local` another address than that."""
+        self._advertised[_door(local)] = address
+
     def address_for(self, connection: Connection) -> tuple[str, int]:
         """Where the client of this connection reaches us."""
-        return self.advertised or connection.local
+        return self._advertised.get(_door(connection.local), connection.local)
+
+
+def _door(local: tuple[str, int]) -> _Door:
+    """Which listener this is, whatever interface a connection came in on."""
+    host, port = local
+    return port, ":" in host

@@ -10,10 +10,11 @@ import sys
 
 from odradek.cli.main import EXIT_FAILED
 from odradek.model.broker_config import BrokerConfig, SecurityProtocol
+from odradek.model.broker_config.addresses import ANY_HOST
 from odradek.model.errors import DirectoryInUse, InvalidConfig, OdradekError
 from odradek.server.config import load
 from odradek.server.log_lines import JsonFormat, LineFormat
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Listening, Node, NodeSetting
 
 EXIT_USAGE = 2
 _STDIN = 0
@@ -59,20 +60,28 @@ def _complain(error: OdradekError, status: int) -> int:
 
 
 def _setting(config: BrokerConfig, *, ignore_acls: bool) -> NodeSetting:
-    endpoints = config.broker_endpoints
-    if len(endpoints) != 1 or endpoints[0].protocol is not SecurityProtocol.PLAINTEXT:
-        raise InvalidConfig("listeners: one listener for clients, of the protocol PLAINTEXT, is all there is so far")
-    advertised = config.advertised_endpoints[0] if config.advertised_listeners else None
+    secured = [each.name for each in config.broker_endpoints if each.protocol is not SecurityProtocol.PLAINTEXT]
+    if secured:
+        raise InvalidConfig(f"listeners: {secured[0]} is not of the protocol PLAINTEXT, which is all there is so far")
     return NodeSetting(
         directories=list(config.data_dirs),
-        host=endpoints[0].host or "0.0.0.0",
-        port=endpoints[0].port,
-        advertised=(advertised.host, advertised.port) if advertised else None,
+        metadata_directory=config.metadata_dir,
+        listeners=_listening(config),
         node_id=config.node_id,
         config=config,
         topic_defaults=config.topic_defaults,
         partitions=config.num_partitions,
         ignore_acls=ignore_acls,
+    )
+
+
+def _listening(config: BrokerConfig) -> tuple[Listening, ...]:
+    """Each listener for clients, and what its clients are told."""
+    told = {each.name: (each.host, each.port) for each in config.advertised_endpoints}
+    has_told = config.advertised_listeners is not None
+    return tuple(
+        Listening(each.host or ANY_HOST, each.port, told.get(each.name) if has_told else None, each.name)
+        for each in config.broker_endpoints
     )
 
 

@@ -1,4 +1,4 @@
-"""A listening socket, and the connections that came in on it."""
+"""Listening sockets, and the connections that came in on them."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ class Listener:
         self.limits = limits
         self.buffers = Buffers()
         self._admission = admission
-        self._sock: socket.socket | None = None
+        self._socks: list[socket.socket] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._per_ip: Counter[str] = Counter()
         self._is_accepting = False
@@ -40,7 +40,7 @@ class Listener:
         self.connections: set[Connection] = set()
 
     def open(self, host: str, port: int) -> tuple[str, int]:
-        """Listen; returns the address, with the port that was given where `port` is 0."""
+        """Listen, at one more address; returns it, with the port that was given where `port` is 0."""
         self._loop = asyncio.get_running_loop()
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_STREAM)
@@ -52,7 +52,8 @@ class Listener:
         except OSError:
             sock.close()
             raise
-        self._sock = sock
+        self._stop_accepting()
+        self._socks.append(sock)
         self._accept_again()
         bound: tuple[str, int] = sock.getsockname()[:2]
         return bound
@@ -68,15 +69,15 @@ class Listener:
 
     # --- accepting
 
-    def _on_acceptable(self) -> None:
+    def _on_acceptable(self, listening: socket.socket) -> None:
         for _ in range(_ACCEPTS_AT_ONCE):
-            if self._sock is None or self._loop is None:
+            if listening not in self._socks or self._loop is None:
                 return
             if len(self.connections) >= self._admission.connections_max:
                 self._stop_accepting("as many as are allowed")  # until one leaves
                 return
             try:
-                sock, address = self._sock.accept()
+                sock, address = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 self._has_complained = False  # nobody waits any more
                 return
@@ -88,13 +89,15 @@ class Listener:
             self._admit(sock, address[0])
 
     def _accept_again(self) -> None:
-        if self._sock is not None and self._loop is not None and not self._is_accepting:
-            self._loop.add_reader(self._sock.fileno(), self._on_acceptable)
+        if self._socks and self._loop is not None and not self._is_accepting:
+            for sock in self._socks:
+                self._loop.add_reader(sock.fileno(), self._on_acceptable, sock)
             self._is_accepting = True
 
     def _stop_accepting(self, reason: str | None = None) -> None:
-        if self._sock is not None and self._loop is not None and self._is_accepting:
-            self._loop.remove_reader(self._sock.fileno())
+        if self._loop is not None and self._is_accepting:
+            for sock in self._socks:
+                self._loop.remove_reader(sock.fileno())
             self._is_accepting = False
         if reason is not None and not self._has_complained:
             fields = {"reason": reason, "connections": len(self.connections)}
@@ -143,10 +146,10 @@ class Listener:
     # --- the end
 
     def stop_listening(self) -> None:
-        if self._sock is not None:
-            self._stop_accepting()
-            self._sock.close()
-            self._sock = None
+        self._stop_accepting()
+        for sock in self._socks:
+            sock.close()
+        self._socks.clear()
 
     def close(self) -> None:
         self.stop_listening()

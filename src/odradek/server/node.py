@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch
@@ -20,22 +21,23 @@ from odradek.controller.brokers import Registration
 from odradek.controller.context import Context
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Endpoint, Image, ResourceType
-from odradek.metadata.uuids import from_text, to_text
+from odradek.metadata.uuids import from_text
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
-from odradek.model.errors import InvalidConfig
+from odradek.model.errors import InvalidConfig, StorageFailed
 from odradek.model.topic_config import TopicConfig
 from odradek.net.listener import Listener
-from odradek.quorum.formatting import Identity, format_directories
+from odradek.quorum.formatting import Identity
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.server.admission import admission_of, connections_within, limits_of
 from odradek.server.apis import Parts, served_by
 from odradek.server.clock import SystemClock
+from odradek.server.identity import new_uuid, take_identity
 from odradek.server.tasks import Tasks
 from odradek.server.upkeep import intervals_of, metadata_setting_of
-from odradek.storage import meta_properties
 from odradek.storage.files import Files, OsFiles
 from odradek.storage.housekeeping import Housekeeping
+from odradek.storage.log_dir import LogDir
 from odradek.storage.log_dirs import LogDirs, Setting, usable_children
 from odradek.storage.open_files import OpenFiles, capacity_within, raise_limit
 from odradek.storage.recovery import Event
@@ -46,17 +48,29 @@ _THREADS = 4
 _IDLE_CHECK_S = 10
 _IDLE_CHECK_LEAST_S = 0.05
 _SNAPSHOT_CHECK_S = 60
-_LISTENER = "PLAINTEXT"
+
+
+class Listening(NamedTuple):
+    """An address that clients connect to."""
+
+    host: str
+    port: int
+    advertised: tuple[str, int] | None = None
+    """What clients are told; None for the address that each of them connected to."""
+    name: str = "PLAINTEXT"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeSetting:
     directories: list[str]
-    """The first one has the metadata log."""
+    metadata_directory: str | None = None
+    """Has the metadata log; None for the first of the others."""
     host: str = "127.0.0.1"
     port: int = 9092
     advertised: tuple[str, int] | None = None
-    """What clients are told; None for the address that each of them connected to."""
+    """As of `Listening`."""
+    listeners: tuple[Listening, ...] = ()
+    """In place of the one at `host` and `port`."""
     node_id: int = 1
     """Of a new directory; one that is formatted already says it itself."""
     config: BrokerConfig = field(default_factory=BrokerConfig)
@@ -65,6 +79,19 @@ class NodeSetting:
     partitions: int = 1
     """num.partitions"""
     ignore_acls: bool = False
+
+    @property
+    def listening(self) -> tuple[Listening, ...]:
+        return self.listeners or (Listening(self.host, self.port, self.advertised),)
+
+    @property
+    def metadata_path(self) -> str:
+        return self.metadata_directory or self.directories[0]
+
+    @property
+    def all_directories(self) -> list[str]:
+        """That of the metadata log first."""
+        return list(dict.fromkeys((self.metadata_path, *self.directories)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +113,11 @@ class Node:
         self._clock = machine.clock
         self._children = machine.children
         self._connections_max = 0
+        self._metadata_alone: LogDirs | None = None
         self._is_abandoned = False
         self._stack = AsyncExitStack()
-        self.address: tuple[str, int] = ("", 0)
+        self.addresses: list[tuple[str, int]] = []
+        """Where it listens, in the order of its settings."""
 
     @classmethod
     async def start(cls, setting: NodeSetting, machine: Surroundings | None = None) -> "Node":
@@ -101,6 +130,10 @@ class Node:
             raise
         return node
 
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.addresses[0]
+
     async def stop(self) -> None:
         """A clean stop: nothing is scanned at the next start."""
         await self._stack.aclose()
@@ -112,13 +145,15 @@ class Node:
 
     async def _start(self) -> None:
         pool = self._stack.enter_context(ThreadPoolExecutor(_THREADS, thread_name_prefix="disk"))
-        identity = _format(self._files, self._setting, self._clock)
+        setting = self._setting
+        identity = take_identity(self._files, setting.all_directories, setting.node_id, self._clock)
         handles = raise_limit()
         open_files = OpenFiles(self._files, capacity_within(handles))
         self._connections_max = connections_within(handles, capacity_within(handles))
         logs = LogDirs.take(open_files, self._setting.directories, self._log_setting())
         self._stack.callback(logs.abandon)  # nothing is left to abandon after a clean close
-        log = MetadataLog.open(logs.dirs[0], metadata_setting_of(identity.node_id, self._setting.config), pool)
+        own = self._take_metadata(open_files, logs)
+        log = MetadataLog.open(own, metadata_setting_of(identity.node_id, self._setting.config), pool)
         self._metadata = log
         self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
         _report(logs.events + log.events)
@@ -129,7 +164,6 @@ class Node:
         _report(logs.events)
         housekeeping = Housekeeping(logs, pool, self._clock, intervals_of(self._setting.config))
         broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
-        broker.advertised = self._setting.advertised
         log.commit_now(brokers.unfence(log.latest, identity.node_id, epoch).records)
         replicas = Replicas(broker, logs, self._clock)
         replicas.begin(log.image)
@@ -150,10 +184,25 @@ class Node:
         )
         self._serve(parts, housekeeping)
 
+    def _take_metadata(self, open_files: OpenFiles, logs: LogDirs) -> LogDir:
+        """The directory that has the metadata log: without it there is nothing to go on with."""
+        path = self._setting.metadata_path
+        if path not in self._setting.directories:
+            alone = LogDirs.take(open_files, [path], self._log_setting())
+            self._stack.callback(alone.abandon)
+            alone.load()
+            self._metadata_alone = alone
+            return alone.dirs[0]
+        found = next((log_dir for log_dir in logs.dirs if log_dir.path == path), None)
+        if found is None:
+            _report(logs.events)
+            raise StorageFailed(f"{path} has the metadata log, and cannot be used")
+        return found
+
     def _context(self, image: Image) -> Context:
         config = self._settings.now(image)
         return Context(
-            new_uuid=lambda: os.urandom(16),
+            new_uuid=new_uuid,
             default_partitions=self._setting.partitions,
             default_replication_factor=config.default_replication_factor,
             topic_defaults=self._settings.topic_defaults(image),
@@ -177,8 +226,10 @@ class Node:
 
     def _register(self, log: MetadataLog, logs: LogDirs, identity: Identity) -> int:
         ids = tuple(from_text(each.meta.directory_id) for each in logs.dirs if each.meta and each.meta.directory_id)
-        endpoint = Endpoint(self._setting.host, self._setting.port)
-        registration = Registration(identity.node_id, os.urandom(16), {_LISTENER: endpoint}, ids)
+        endpoints = {
+            each.name: Endpoint(*(each.advertised or (each.host, each.port))) for each in self._setting.listening
+        }
+        registration = Registration(identity.node_id, os.urandom(16), endpoints, ids)
         decision = brokers.register(log.latest, registration)
         log.commit_now(decision.records)
         return decision.reply
@@ -191,7 +242,11 @@ class Node:
         )
         self._stack.callback(listener.close)
         parts.metadata.subscribe(partial(self._change_admission, listener))
-        self.address = listener.open(self._setting.host, self._setting.port)
+        for each in self._setting.listening:
+            local = listener.open(each.host, each.port)
+            self.addresses.append(local)
+            if each.advertised is not None:
+                parts.broker.advertise(local, each.advertised)
         tasks.create_task(housekeeping.run(), name="housekeeping")
         tasks.create_task(_close_idle(listener), name="idle-connections")
         tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")
@@ -208,19 +263,8 @@ class Node:
             log.close()
         finally:
             logs.close(epoch)  # also where the directory of the metadata log failed: the others are still to be closed
-
-
-def _format(files: Files, setting: NodeSetting, clock: Clock) -> Identity:
-    """Whose directories these are; new ones are formatted."""
-    for path in setting.directories:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    known = [meta for path in setting.directories if (meta := meta_properties.read(files, path))]
-    if known:
-        identity = Identity(known[0].cluster_id, known[0].node_id)
-    else:
-        identity = Identity(to_text(os.urandom(16)), setting.node_id)
-    format_directories(files, setting.directories, identity, lambda: os.urandom(16), clock)
-    return identity
+            if self._metadata_alone is not None:
+                self._metadata_alone.close(epoch)
 
 
 def _report(events: list[Event]) -> None:

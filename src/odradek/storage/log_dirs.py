@@ -54,6 +54,8 @@ class LogDirs:
         self._open_files = open_files
         self._setting = setting
         self.dirs: list[LogDir] = []
+        self.unusable: list[str] = []
+        """Directories that could not be opened."""
         self.events: list[Event] = []
         """What opening found and mended, for the node's log."""
 
@@ -105,6 +107,7 @@ class LogDirs:
         try:
             self.dirs.append(LogDir.open(home, self.events))
         except (OSError, CorruptFile) as error:
+            self.unusable.append(path)
             self.events.append(Event("a log directory cannot be used", {"path": path, "reason": str(error)}))
 
     def _check_identities(self) -> None:

@@ -1,4 +1,4 @@
-"""DescribeLogDirs, versions 1 to 5. A directory that could not be opened at the start is not told of."""
+"""DescribeLogDirs, versions 1 to 5. Directories that failed, or could not be opened, come with an error."""
 
 import asyncio
 import os
@@ -35,8 +35,8 @@ class DescribeLogDirs:
         wanted = None
         if request.topics is not None:
             wanted = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
-        results = [await self._describe(log_dir, _absolute(log_dir), wanted) for log_dir in list(self._logs.dirs)]
-        return DescribeLogDirsResponse(results=tuple(results))
+        results = [await self._describe(log_dir, _absolute(log_dir.path), wanted) for log_dir in list(self._logs.dirs)]
+        return DescribeLogDirsResponse(results=(*results, *map(_failed, self._logs.unusable)))
 
     async def _describe(self, log_dir: LogDir, path: str, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
         try:
@@ -44,7 +44,7 @@ class DescribeLogDirs:
             # A disk that hangs must not hold up everybody else.
             space = await asyncio.get_running_loop().run_in_executor(self._pool, shutil.disk_usage, path)
         except (StorageFailed, OSError):
-            return DescribeLogDirsResult(error_code=StorageFailed.code, log_dir=path, topics=())
+            return _failed(path)
         return DescribeLogDirsResult(
             log_dir=path,
             topics=self._topics(log_dir, wanted),
@@ -81,5 +81,9 @@ class DescribeLogDirs:
         return from_text(log_dir.meta.directory_id) in me.cordoned_directories
 
 
-def _absolute(log_dir: LogDir) -> str:
-    return os.path.abspath(log_dir.path)
+def _failed(path: str) -> DescribeLogDirsResult:
+    return DescribeLogDirsResult(error_code=StorageFailed.code, log_dir=_absolute(path), topics=())
+
+
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)
