@@ -139,7 +139,8 @@ with odradek.testing.running_broker(directory=sys.argv[1]) as broker:
 
 def test_it_ends_when_the_tests_are_killed(tmp_path: Path) -> None:
     command = [sys.executable, "-c", HOLDER, str(tmp_path / "data")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    variables = {**os.environ, "TMPDIR": str(tmp_path)}  # what it leaves behind
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=variables) as holder:
         assert holder.stdout is not None
         port = int(holder.stdout.readline())
         with socket.create_connection(("127.0.0.1", port), LIMIT_S) as connection:
