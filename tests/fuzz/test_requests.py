@@ -33,7 +33,8 @@ from odradek.testing.examples import examples
 from odradek.testing.mutation import Mutations
 from odradek.testing.raw_client import RawClient
 from odradek.testing.reading import read_partition
-from odradek.testing.running_node import produce
+from odradek.testing.requests import requests_about
+from odradek.testing.running_node import create_topic, produce
 from odradek.wire.apis import APIS
 from odradek.wire.codec import decode
 from odradek.wire.frame import request_frame
@@ -48,13 +49,13 @@ pytestmark = pytest.mark.slow
 VECTORS = Path(__file__).parents[1] / "golden" / "wire-vectors.jsonl.xz"
 INPUTS = 2000
 """For one broker."""
-TOPICS = {
+TOPICS: dict[str, dict[str, str]] = {
     "plain": {},
-    "compacted": {"cleanup.policy": "compact"},
-    "recompressed": {"compression.type": "zstd"},
-    "inflated": {"compression.type": "uncompressed"},
-    "appended": {"message.timestamp.type": "LogAppendTime"},
-    "bounded": {"message.timestamp.before.max.ms": "3600000"},
+    "compacted": {"cleanup_policy": "compact"},
+    "recompressed": {"compression_type": "zstd"},
+    "inflated": {"compression_type": "uncompressed"},
+    "appended": {"message_timestamp_type": "LogAppendTime"},
+    "bounded": {"message_timestamp_before_max_ms": "3600000"},
     "col.liding": {},
 }
 SENTINEL = 0x5EA1
@@ -88,12 +89,17 @@ def batches() -> Iterator[bytearray]:
 class Inputs:
     """What is sent, from one seed."""
 
-    def __init__(self, rng: Random, ids: list[bytes]) -> None:
+    def __init__(self, rng: Random) -> None:
         self._rng = rng
-        self._mutations = Mutations(rng, list(TOPICS), ids)
-        self._ids = ids
+        self.aim_at([])
         self._batches = list(batches())
+        self._own = [request for topic in TOPICS for request in requests_about(topic)]
         self._served = [each for each in vectors() if each[0].spec.key in _SERVED]
+
+    def aim_at(self, ids: list[bytes]) -> None:
+        """The ids of the topics that are there now."""
+        self._ids = [*ids, bytes(16)]
+        self._mutations = Mutations(self._rng, list(TOPICS), ids)
 
     def frame(self) -> tuple[bytes, Message | None, int]:
         """A frame whose size is right; the message and its version if it is one in spite of all."""
@@ -103,6 +109,9 @@ class Inputs:
             message, version = self._produce()
         elif choice < 0.4:
             message, version = self._fetch()
+        elif choice < 0.6:
+            message = self._mutations.vary(rng.choice(self._own), 0.1)
+            version = rng.randint(*message.spec.versions)
         else:
             message, version = rng.choice(self._served if choice < 0.9 else vectors())
             message = self._mutations.vary(message)
@@ -253,11 +262,8 @@ def test_bad_input_harms_nobody(tmp_path: Path) -> None:
 
 def run_round(directory: Path, rng: Random) -> Counter[str]:
     with running_broker({"log.retention.check.interval.ms": "1000"}, directory=directory) as broker:
-        for name, configs in TOPICS.items():
-            broker.create_topic(name, 1, configs)
-        ids = asyncio.run(topic_ids(broker.port))
         broker.create_topic("good", 1)
-        outcomes = feed(broker, Inputs(rng, ids), rng)
+        outcomes = feed(broker, Inputs(rng), rng)
         check_log(broker, outcomes)
     verified = subprocess.run(
         [sys.executable, "-m", "odradek", "log", "verify", str(directory)], capture_output=True, text=True, check=False
@@ -271,6 +277,8 @@ def feed(broker: RunningBroker, inputs: Inputs, rng: Random) -> Counter[str]:
     with asyncio.Runner() as runner:
         good = runner.run(RawClient.connect("127.0.0.1", broker.port))
         for number in range(INPUTS):
+            if number % 100 == 0:
+                inputs.aim_at(runner.run(make_topics(good)))  # bad requests may delete them
             if rng.random() < 0.1:
                 conversation.end_with(inputs.stream(), rng)
             else:
@@ -288,11 +296,12 @@ def feed(broker: RunningBroker, inputs: Inputs, rng: Random) -> Counter[str]:
     return conversation.outcomes
 
 
-async def topic_ids(port: int) -> list[bytes]:
-    client = await RawClient.connect("127.0.0.1", port)
+async def make_topics(client: RawClient) -> list[bytes]:
+    """Those that are not there; returns the ids of all."""
+    for name, configs in TOPICS.items():
+        await create_topic(client, name, 1, **configs)
     response = await client.ask(MetadataRequest(topics=None), MetadataResponse, 12)
-    await client.close()
-    return [topic.topic_id for topic in response.topics]
+    return [topic.topic_id for topic in response.topics if topic.name in TOPICS]
 
 
 def check_log(broker: RunningBroker, outcomes: Counter[str]) -> None:

@@ -47,6 +47,19 @@ NAMES = (
 )
 """Kafka refuses most of these."""
 
+_WORDS = (
+    "retention.ms",
+    "cleanup.policy",
+    "compression.type",
+    "segment.bytes",
+    "compact",
+    "zstd",
+    "-1",
+    "1000000",
+    "1",
+)
+"""Settings and their values."""
+
 _CRC_AT, _CRC_START = 17, 21
 _HEAD_FIELDS = (
     (0, 8),
@@ -70,7 +83,7 @@ class Mutations:
     def __init__(self, rng: Random, names: Sequence[str], ids: Sequence[bytes] = ()) -> None:
         """`names` and `ids` are of topics that are there: what is bad about a request should be something else."""
         self._rng = rng
-        self._names = (*names, *names, *NAMES)
+        self._names = (*names, *names, *NAMES, *_WORDS)
         self._ids = (*ids, bytes(16))
 
     # --- by fields
