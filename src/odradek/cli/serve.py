@@ -5,6 +5,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import stat
 import sys
 
@@ -77,7 +78,7 @@ def _setting(config: BrokerConfig, *, ignore_acls: bool) -> NodeSetting:
 
 def _listening(config: BrokerConfig) -> tuple[Listening, ...]:
     """Each listener for clients, and what its clients are told."""
-    told = {each.name: (each.host, each.port) for each in config.advertised_endpoints}
+    told = {each.name: (each.host or socket.getfqdn(), each.port) for each in config.advertised_endpoints}
     has_told = config.advertised_listeners is not None
     return tuple(
         Listening(each.host or ANY_HOST, each.port, told.get(each.name) if has_told else None, each.name)

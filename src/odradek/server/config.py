@@ -3,6 +3,7 @@
 Later ones win: defaults, the file, `--data` and `--listen`, `--set`.
 """
 
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from odradek.model.address import format_host, parse_address
 from odradek.model.broker_config import BrokerConfig, parse_setting
 from odradek.model.broker_config.addresses import parse_listener
 from odradek.model.errors import InvalidConfig
+from odradek.server.config_providers import Variables
 
 WITHOUT_FILE = {
     "node.id": "1",
@@ -55,13 +57,14 @@ def load(
     Raises InvalidConfig for whatever is wrong in them, with the file and line or the option; and OSError, with the
     name of the file, where it cannot be read.
     """
-    given = [Given(name, text, "") for name, text in WITHOUT_FILE.items()] if path is None else _read(path)
+    written = [Given(name, text, "") for name, text in WITHOUT_FILE.items()] if path is None else _read(path)
+    resolved = _resolved([*written, *map(_override, overrides)])
+    given, overriding = resolved[: len(written)], resolved[len(written) :]
     if data_dirs:
         given.append(_data(data_dirs))
     if listen is not None:
         given.append(_listen(given, listen))
-    given.extend(map(_override, overrides))
-    texts = _check_each(given)
+    texts = _check_each([*given, *overriding])
     try:
         config = BrokerConfig.parse(texts)
         if config.is_alone:
@@ -116,6 +119,18 @@ def _override(text: str) -> Given:
     if not equals or not name.strip():
         raise InvalidConfig(f"--set {text!r}: must be NAME=VALUE")
     return Given(name.strip(), value, f"--set {name.strip()}")  # without the value, which may be a password
+
+
+def _resolved(given: Sequence[Given]) -> list[Given]:
+    """With the values of `${provider:path:key}` in their places."""
+    variables = Variables({each.name: each.text for each in given}, os.environ)
+    resolved = []
+    for each in given:
+        try:
+            resolved.append(each._replace(text=variables.resolve(each.text)))
+        except InvalidConfig as error:
+            raise InvalidConfig(f"{each.place}: {each.name}: {error}") from None
+    return resolved
 
 
 def _check_each(given: Sequence[Given]) -> dict[str, str]:
