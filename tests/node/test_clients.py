@@ -45,3 +45,8 @@ def test_each_reads_what_the_others_wrote(broker: RunningBroker, play: Play) -> 
     topics = {writer.name: scenario.records_of(writer.codecs) for writer in CLIENTS if play(writer)}
     for client in CLIENTS:
         assert scenario.read(client, broker.bootstrap, list(topics)) == topics, client.name
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_a_client_goes_on_when_its_broker_comes_back(client: Client, odradek_broker: RunningBroker) -> None:
+    scenario.goes_on(client, odradek_broker, "followed")

@@ -3,7 +3,7 @@ A program gives what its client does as `Calls`."""
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from odradek.testing import client_scenario as scenario
@@ -36,6 +36,9 @@ class Calls(Protocol):
     def read(self, topic: str, partition: int, start: int | None, count: int | None) -> list[list[Any]]:
         """From an offset or the beginning; `count` records, or all that are there."""
 
+    def follow(self, topic: str, lines: Iterable[str]) -> Iterator[tuple[int, str | None]]:
+        """One producer and one consumer: each line is sent, and read again, with its offset."""
+
     def offset_at(self, topic: str, time_ms: int) -> int | None: ...
     def ends(self, topic: str) -> tuple[int, int]: ...
     def delete_records(self, topic: str, before: int) -> None: ...
@@ -50,9 +53,12 @@ def main(kind: type[Any]) -> None:
     calls: Calls = kind(bootstrap)
     if mode == "play":
         play(calls, rest[0], rest[1].split(","))
-    else:
+    elif mode == "read":
         for topic in rest:
             _print({"topic": topic, "records": calls.read(topic, 0, None, None)})
+    else:
+        for offset, value in calls.follow(rest[0], (line.rstrip("\n") for line in sys.stdin)):
+            _print({"offset": offset, "value": value})
 
 
 def play(calls: Calls, topic: str, codecs: Sequence[str]) -> None:

@@ -1,15 +1,17 @@
 """What every stock client is put through. The scenario is told in tests/interop/clients/README.md: programs play it,
 each with its client, and here is what they must print."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from odradek.records.batch import HEAD_SIZE, parse_head
+from odradek.testing.broker import RunningBroker
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 BATCH_RECORDS = 10
@@ -98,6 +100,53 @@ def play(client: Client, bootstrap: str, topic: str) -> list[dict[str, Any]]:
 def read(client: Client, bootstrap: str, topics: Sequence[str]) -> dict[str, list[Any]]:
     """The records of partition 0 of each topic."""
     return {line["topic"]: line["records"] for line in _run(client, "read", bootstrap, *topics)}
+
+
+class Follower:
+    """A client that sends and reads one record after the other."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def send(self, value: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{value}\n")
+        self._process.stdin.flush()
+
+    def read(self) -> tuple[int, str]:
+        """The offset and the value of the next record, when the client has it."""
+        assert self._process.stdout is not None
+        said = self._process.stdout.readline()
+        if not said:
+            raise AssertionError("the client ended")
+        line = json.loads(said)
+        return line["offset"], line["value"]
+
+
+@contextlib.contextmanager
+def following(client: Client, bootstrap: str, topic: str) -> Iterator[Follower]:
+    command = [*client.command, "follow", bootstrap, topic]
+    variables = {**os.environ, **client.variables}
+    process = subprocess.Popen(command, env=variables, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with process:
+        try:
+            yield Follower(process)
+        except BaseException:
+            process.kill()
+            raise
+
+
+def goes_on(client: Client, broker: RunningBroker, topic: str) -> None:
+    """A client sends and reads on while its broker is killed, and while it is stopped."""
+    broker.create_topic(topic)
+    with following(client, broker.bootstrap, topic) as follower:
+        follower.send("one")
+        assert follower.read() == (0, "one")
+        for offset, end in enumerate((broker.kill, broker.stop), start=1):
+            end()
+            follower.send(f"after {end.__name__}")  # nobody is there to take it yet
+            broker.start()
+            assert follower.read() == (offset, f"after {end.__name__}")
 
 
 def _run(client: Client, *arguments: str) -> list[dict[str, Any]]:

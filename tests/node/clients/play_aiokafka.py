@@ -1,7 +1,7 @@
 """aiokafka plays the scenario of tests/interop/clients/README.md."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -79,6 +79,28 @@ class AioKafka:
                     raise TimeoutError(f"{len(found)} of {wanted} records")
                 found += [as_printed(each) for each in polled[where]]
         return found
+
+    def follow(self, topic: str, lines: Iterable[str]) -> Iterator[tuple[int, str | None]]:
+        async def send_and_read(line: str) -> tuple[int, str | None]:
+            await producer.send_and_wait(topic, line.encode(), partition=0)
+            record = await asyncio.wait_for(consumer.getone(), LIMIT_S)
+            return record.offset, decoded(record.value)
+
+        async def start() -> tuple[AIOKafkaProducer, AIOKafkaConsumer]:
+            producer = AIOKafkaProducer(bootstrap_servers=self._bootstrap, enable_idempotence=True)
+            consumer = AIOKafkaConsumer(bootstrap_servers=self._bootstrap)
+            await producer.start()
+            await consumer.start()
+            consumer.assign([TopicPartition(topic, 0)])
+            consumer.seek(TopicPartition(topic, 0), 0)
+            return producer, consumer
+
+        with asyncio.Runner() as runner:
+            producer, consumer = runner.run(start())
+            for line in lines:
+                yield runner.run(send_and_read(line))
+            runner.run(producer.stop())
+            runner.run(consumer.stop())
 
     def offset_at(self, topic: str, time_ms: int) -> int | None:
         return run(self._offset_at(TopicPartition(topic, 0), time_ms))

@@ -1,6 +1,6 @@
 """confluent-kafka plays the scenario of tests/interop/clients/README.md."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicCollection, TopicPartition
@@ -66,6 +66,17 @@ class ConfluentKafka:
             return [as_printed(each) for each in consumer.consume(high - start if count is None else count, LIMIT_S)]
         finally:
             consumer.close()
+
+    def follow(self, topic: str, lines: Iterable[str]) -> Iterator[tuple[int, str | None]]:
+        producer, consumer = Producer({**self._where, "enable.idempotence": True}), self._consumer()
+        consumer.assign([TopicPartition(topic, 0, 0)])
+        for line in lines:
+            producer.produce(topic, line, partition=0)
+            if producer.flush(LIMIT_S):
+                raise TimeoutError("not delivered")
+            offset, _, _, value, _ = as_printed(consumer.consume(1, LIMIT_S)[0])
+            yield offset, value
+        consumer.close()
 
     def offset_at(self, topic: str, time_ms: int) -> int | None:
         consumer = self._consumer()

@@ -1,6 +1,6 @@
 """kafka-python plays the scenario of tests/interop/clients/README.md."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
@@ -74,6 +74,16 @@ class KafkaPython:
                     raise TimeoutError(f"{len(found)} of {wanted} records")
                 found += [as_printed(each) for each in polled[where]]
         return found
+
+    def follow(self, topic: str, lines: Iterable[str]) -> Iterator[tuple[int, str | None]]:
+        where = TopicPartition(topic, 0)
+        with KafkaProducer(**self._where) as producer, KafkaConsumer(**self._where) as consumer:
+            consumer.assign([where])
+            consumer.seek(where, 0)
+            for line in lines:
+                producer.send(topic, line.encode(), partition=0).get(LIMIT_S)
+                record = consumer.poll(LIMIT_S * 1000, max_records=1)[where][0]
+                yield record.offset, decoded(record.value)
 
     def offset_at(self, topic: str, time_ms: int) -> int | None:
         where = TopicPartition(topic, 0)
