@@ -431,6 +431,15 @@ def test_what_does_not_belong_there_is_noted(disk: FaultyDisk) -> None:
     }
 
 
+def test_a_record_from_the_beginning_of_time_is_in_order() -> None:
+    disk = formatted_disk()
+    dirs = open_dirs(disk)
+    append(log_of(dirs), "1970", at=0)
+    dirs.close()
+    assert disk.read_whole(f"{DIR}/00000000000000000000.timeindex") == bytes(12)
+    assert verify(disk) == []
+
+
 def test_a_directory_that_is_being_deleted_need_not_be_in_order(disk: FaultyDisk) -> None:
     directory = f"/data/orders-0.{1:032x}-delete"
     disk.rename(DIR, directory)

@@ -30,6 +30,10 @@ class Entries:
         self._struct = struct
         self._entries = struct.iter_unpack(memoryview(data)[:used])
 
+    @property
+    def is_one_of_zeros(self) -> bool:
+        return self.zeros_at == 0 and self._size == self._struct.size
+
     def take(self) -> tuple[int, int] | None:
         self.at += self._struct.size
         return next(self._entries, None)
@@ -128,6 +132,11 @@ class TimeIndexCheck:
                 text = f"timestamp {self._timestamp} at offset {self.next_offset}, after one of {self.max_timestamp}"
                 yield error(self.path, text, self.entries.at)
             yield from self._go_on()
+
+    @property
+    def is_of_1970(self) -> bool:
+        """All zeros is also what an entry looks like of the first offset and the beginning of time."""
+        return self.entries.is_one_of_zeros and self.max_timestamp == 0
 
     def end(self) -> Iterator[Finding]:
         """All batches were seen, and none is missing."""

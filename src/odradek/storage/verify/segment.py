@@ -188,7 +188,7 @@ class SegmentCheck:
     def _end_indexes(self, index: OffsetIndexCheck, time: TimeIndexCheck, *, moving: bool) -> Iterator[Finding]:
         for entries in (index.entries, time.entries):
             yield from entries.check_size()
-            if entries.zeros_at is None:
+            if entries.zeros_at is None or (entries is time.entries and time.is_of_1970):
                 continue
             self._course.zero_filled.append(entries.path)
             if self._now.clean:
