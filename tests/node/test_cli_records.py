@@ -2,12 +2,13 @@
 
 import io
 import json
+import selectors
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import pytest
 
@@ -175,7 +176,15 @@ def test_produce_makes_the_topic_where_the_broker_lets_it(odradek: Odradek) -> N
 def started(broker: RunningBroker, *arguments: str) -> "subprocess.Popen[bytes]":
     command = [sys.executable, "-m", "odradek", *arguments, "--bootstrap", broker.bootstrap]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+    return subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
+
+
+def next_line(stream: IO[bytes] | None) -> bytes:
+    """Empty if none comes."""
+    assert stream is not None
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        return stream.readline() if selector.select(LIMIT_S) else b""
 
 
 def test_interrupt_ends_consume_without_noise(
@@ -183,8 +192,7 @@ def test_interrupt_ends_consume_without_noise(
 ) -> None:
     odradek("produce", topic, "--value", "v")
     with started(odradek_shared_broker, "consume", topic, "--from-beginning") as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"v\n"
+        assert next_line(process.stdout) == b"v\n"
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=LIMIT_S) == (b"", b"")
         assert process.returncode == 130
@@ -196,10 +204,9 @@ def test_interrupt_of_produce_delivers_what_was_read(
     with started(odradek_shared_broker, "consume", topic, "--from-beginning") as reading:
         with started(odradek_shared_broker, "produce", topic) as process:
             assert process.stdin is not None
-            assert reading.stdout is not None
             process.stdin.write(b"one\n")
             process.stdin.flush()
-            assert reading.stdout.readline() == b"one\n"
+            assert next_line(reading.stdout) == b"one\n"
             process.send_signal(signal.SIGINT)
             assert process.communicate(timeout=LIMIT_S) == (b"", b"1 record acknowledged\n")
             assert process.returncode == 130
@@ -211,9 +218,9 @@ def test_a_reader_that_leaves_ends_consume_even_if_nothing_comes(
 ) -> None:
     odradek("produce", topic, "--value", "v")
     with started(odradek_shared_broker, "consume", topic, "--from-beginning") as process:
+        assert next_line(process.stdout) == b"v\n"
         assert process.stdout is not None
         assert process.stderr is not None
-        assert process.stdout.readline() == b"v\n"
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(LIMIT_S) == 1
@@ -226,19 +233,17 @@ def test_a_broker_that_dies_is_told_of(odradek_broker: RunningBroker) -> None:
         started(odradek_broker, "produce", "orders", "--timeout", "10") as process,
     ):
         assert process.stdin is not None
-        assert reading.stdout is not None
-        assert reading.stderr is not None
         process.stdin.write(b"one\n")
         process.stdin.flush()
-        assert reading.stdout.readline() == b"one\n"
+        assert next_line(reading.stdout) == b"one\n"
         odradek_broker.kill()
-        assert reading.stderr.readline() == b"odradek: no broker answers any more; waiting for one\n"
+        assert next_line(reading.stderr) == b"odradek: no broker answers any more; waiting for one\n"
         out, err = process.communicate(b"two\n", timeout=LIMIT_S)
         assert (process.returncode, out) == (1, b"")
         assert err == b"odradek: 1 of 2 records not acknowledged: message timed out\n"
         odradek_broker.restart()
         assert main(["produce", "orders", "--value", "three", "--bootstrap", odradek_broker.bootstrap, "--quiet"]) == 0
-        assert reading.stdout.readline() == b"three\n"
+        assert next_line(reading.stdout) == b"three\n"
         reading.kill()
 
 
