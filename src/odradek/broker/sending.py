@@ -4,7 +4,7 @@ from odradek.storage.segment import Slice
 
 
 class PinnedSlice:
-    """Keeps its file open until it is sent, whatever happens to the segment meanwhile."""
+    """Can be sent whatever happens to its segment meanwhile, and costs no descriptor while it waits."""
 
     __slots__ = ("_handle", "position", "size")
 
@@ -12,10 +12,10 @@ class PinnedSlice:
         self._handle = part.handle
         self.position: int = part.position
         self.size = part.size
-        part.handle.pin()
+        part.handle.hold()
 
     def fileno(self) -> int:
         return self._handle.get().fileno()
 
     def release(self) -> None:
-        self._handle.unpin()
+        self._handle.let_go()

@@ -2,11 +2,13 @@
 
 A `Handle` stands for a file that is opened when it is used. When the set is full, the one that has not been used for
 longest (by a clock hand with a second chance) is closed; it opens again by itself. A pinned handle stays open: a
-thread syncs it, or a socket sends from it.
+thread syncs it. One that is held can be opened again even when its file is deleted: a socket sends from it, maybe for
+minutes, and such sockets may be many.
 """
 
 import resource
 from collections import deque
+from contextlib import suppress
 
 from odradek.storage.files import File, Files
 
@@ -16,7 +18,7 @@ CAPACITY_LEAST = 16
 class Handle:
     """A file that costs a descriptor only while it is in use."""
 
-    __slots__ = ("_owner", "_used", "file", "path", "pins")
+    __slots__ = ("_owner", "_used", "file", "holds", "path", "pins")
 
     def __init__(self, owner: "OpenFiles", path: str) -> None:
         self._owner = owner
@@ -24,6 +26,7 @@ class Handle:
         self.path = path
         self.file: File | None = None
         self.pins = 0
+        self.holds = 0
 
     def get(self) -> File:
         self._used = True
@@ -42,22 +45,38 @@ class Handle:
 
     def unpin(self) -> None:
         self.pins -= 1
-        if self.pins == 0 and self.path == "":
-            self._owner.close(self)
+        if self.path == "":
+            self.close()
+
+    def hold(self) -> None:
+        """Be able to open it until `let_go`, also past `forget`. That takes no descriptor before."""
+        self.holds += 1
+
+    def let_go(self) -> None:
+        self.holds -= 1
+        if self.path == "":
+            self.close()
 
     def close(self) -> None:
         """Let go of the file; a pinned one closes with its last pin. It opens again at the next use."""
-        if self.pins == 0:
+        if not self._must_stay_open:
             self._owner.close(self)
 
     def forget(self) -> None:
         """As `close`, for a file that is deleted or renamed: this handle will not open again."""
+        if self.holds:
+            with suppress(OSError):  # those who hold it find out when they use it
+                self.get()
         self.path = ""
         self.close()
 
+    @property
+    def _must_stay_open(self) -> bool:
+        return self.pins > 0 or (self.holds > 0 and self.path == "")
+
     def take_second_chance(self) -> bool:
         used, self._used = self._used, False
-        return used or self.pins > 0
+        return used or self._must_stay_open
 
 
 class OpenFiles:

@@ -106,6 +106,37 @@ def test_a_forgotten_file_is_closed_at_once_or_with_its_last_pin(disk: FaultyDis
         every[1].get()
 
 
+def test_files_that_are_held_take_no_more_than_the_capacity(disk: FaultyDisk) -> None:
+    owner, every = handles(disk, 1000)
+    for handle in every:
+        handle.get()
+        handle.hold()
+    assert len(owner) == disk.open_handles <= 16
+    assert [handle.get().read(9, 0) for handle in every] == [str(number).encode() for number in range(1000)]
+    for handle in every:
+        handle.let_go()
+        handle.close()
+    assert len(owner) == disk.open_handles == 0
+
+
+def test_a_held_file_can_be_read_after_it_was_deleted(disk: FaultyDisk) -> None:
+    owner, every = handles(disk, 1000)
+    held, *others = every
+    held.hold()
+    held.hold()
+    held.forget()
+    disk.remove("/data/0")
+    for handle in others:
+        handle.get()
+    assert held.get().read(9, 0) == b"0"
+    held.let_go()
+    assert held.get().read(9, 0) == b"0"
+    held.let_go()
+    with pytest.raises(OSError):  # noqa: PT011
+        held.get()
+    assert len(owner) == disk.open_handles <= 16
+
+
 def test_a_closed_file_opens_again_under_its_new_name(disk: FaultyDisk) -> None:
     _, (handle, *_) = handles(disk, 1)
     handle.get()
