@@ -66,7 +66,10 @@ class Files(Protocol):
 
     def open_to_read(self, path: str) -> File: ...
     def read_whole(self, path: str) -> bytes: ...
-    def list(self, directory: str) -> list[Entry]: ...
+    def list(self, directory: str) -> list[Entry]:
+        """What comes or goes meanwhile may be in it or not."""
+        ...
+
     def exists(self, path: str) -> bool: ...
     def make_dir(self, path: str) -> None: ...
     def rename(self, old: str, new: str) -> None: ...
@@ -165,8 +168,15 @@ class OsFiles:
             return file.read()
 
     def list(self, directory: str) -> list[Entry]:
+        found = []
         with os.scandir(directory) as entries:
-            return [Entry(e.name, 0, True) if e.is_dir() else Entry(e.name, e.stat().st_size, False) for e in entries]
+            for each in entries:
+                try:
+                    size = 0 if each.is_dir() else each.stat().st_size
+                except FileNotFoundError:
+                    continue  # it went meanwhile: threads list directories in which the loop renames and removes
+                found.append(Entry(each.name, size, each.is_dir()))
+        return found
 
     def exists(self, path: str) -> bool:
         return os.path.exists(path)
@@ -254,12 +264,14 @@ def write_file(files: Files, path: str, data: bytes, *, sync: bool) -> None:
 
 def sync_file(files: Files, path: str) -> None:
     """Make a file safe that was written without a sync, if it is there."""
-    if files.exists(path):
+    try:
         file = files.open(path)
-        try:
-            file.sync()
-        finally:
-            file.close()
+    except FileNotFoundError:
+        return
+    try:
+        file.sync()
+    finally:
+        file.close()
 
 
 def remove_tree(files: Files, path: str) -> None:

@@ -125,6 +125,12 @@ def test_a_listing_has_names_sizes_and_kinds(place: Place) -> None:
     assert sorted(place.files.list(place.top)) == [Entry("dir", 0, True), Entry("file", 3, False)]
 
 
+def test_a_listing_leaves_out_what_went_while_it_was_made(tmp_path: Path) -> None:
+    (tmp_path / "there").write_bytes(b"123")
+    (tmp_path / "gone").symlink_to(tmp_path / "nothing")  # a name without a file, as between a rename and its listing
+    assert OsFiles().list(str(tmp_path)) == [Entry("there", 3, False)]
+
+
 def test_a_rename_replaces_a_file(place: Place) -> None:
     write_file(place.files, f"{place.top}/a", b"new", sync=False)
     write_file(place.files, f"{place.top}/b", b"old", sync=False)
