@@ -103,7 +103,7 @@ def test_delete_asks_on_a_terminal(
     monkeypatch.setattr(sys, "stdin", terminal)
     ended = odradek("topics", "delete", name)
     assert ended.status == status
-    assert ended.err.startswith(f"delete {name} and all records in it? [y/N] ")
+    assert ended.err.startswith(f"delete {name} and all its records? [y/N] ")
     assert odradek("topics", "delete", name, "--yes").status == 1 - status
 
 

@@ -137,7 +137,8 @@ def delete(options: argparse.Namespace) -> int:
 
 
 def _confirmed(names: list[str]) -> bool:
-    print(f"delete {', '.join(names)} and all records in it? [y/N] ", end="", file=sys.stderr, flush=True)
+    whose = "its" if len(names) == 1 else "their"
+    print(f"delete {', '.join(names)} and all {whose} records? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 import socket
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from odradek import __version__
 from odradek.client.answers import Answers
@@ -162,8 +162,7 @@ class Connection(asyncio.BufferedProtocol):
     # --- what the transport calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # in all but name, with uvloop
         self._ended = self._loop.create_future()
 
     def get_buffer(self, sizehint: int) -> memoryview:

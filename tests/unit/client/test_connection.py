@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+import uvloop
 
 from odradek.client.connection import Connection
 from odradek.client.errors import ConnectionLost, NotKafka, NotServed, Unreachable
@@ -21,6 +22,7 @@ from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 METADATA = 3
 Test = Callable[[FakeBroker, Connection], Coroutine[Any, Any, None]]
+Run = Callable[..., None]
 
 
 def say_cluster_id(asked: Asked) -> None:
@@ -32,7 +34,18 @@ def be_silent(asked: Asked) -> None:
     pass
 
 
-def run(test: Test, answer: Callable[[Asked], object] = say_cluster_id, **setting: Any) -> None:
+@pytest.fixture(params=[asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Run:
+    """On both of the loops that there are."""
+    return partial(run_on, request.param)
+
+
+def run_on(
+    start: Callable[[Coroutine[Any, Any, None]], object],
+    test: Test,
+    answer: Callable[[Asked], object] = say_cluster_id,
+    **setting: Any,
+) -> None:
     async def main() -> None:
         async with asyncio.timeout(60), FakeBroker(answer).serving() as broker:
             connection = await Connection.open(broker.address, ClientSetting(**setting))
@@ -41,7 +54,7 @@ def run(test: Test, answer: Callable[[Asked], object] = say_cluster_id, **settin
             finally:
                 await connection.close()
 
-    asyncio.run(main())
+    start(main())
 
 
 async def ask(connection: Connection) -> str | None:
@@ -100,7 +113,7 @@ def test_a_broker_that_does_not_know_the_newest_way_to_ask_for_versions() -> Non
     assert seen == [4, 0]
 
 
-def test_answers_find_their_requests_in_any_order() -> None:
+def test_answers_find_their_requests_in_any_order(run: Run) -> None:
     waiting: list[Asked] = []
 
     def last_first(asked: Asked) -> None:
@@ -120,7 +133,7 @@ def is_at(number: Callable[[], int], wanted: int) -> bool:
     return number() == wanted
 
 
-def test_no_more_in_flight_than_allowed() -> None:
+def test_no_more_in_flight_than_allowed(run: Run) -> None:
     async def test(broker: FakeBroker, connection: Connection) -> None:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(ask(connection)) for _ in range(5)]
@@ -132,7 +145,7 @@ def test_no_more_in_flight_than_allowed() -> None:
     run(test, be_silent, in_flight_max=2)
 
 
-def test_an_answer_that_does_not_come_ends_the_connection() -> None:
+def test_an_answer_that_does_not_come_ends_the_connection(run: Run) -> None:
     async def test(broker: FakeBroker, connection: Connection) -> None:
         results = await asyncio.gather(ask(connection), ask(connection), return_exceptions=True)
         for result in results:
@@ -145,7 +158,7 @@ def test_an_answer_that_does_not_come_ends_the_connection() -> None:
     run(test, be_silent, request_timeout_s=0.01)
 
 
-def test_who_gives_up_hurts_nobody_else() -> None:
+def test_who_gives_up_hurts_nobody_else(run: Run) -> None:
     async def test(broker: FakeBroker, connection: Connection) -> None:
         async with asyncio.TaskGroup() as group:
             impatient = group.create_task(ask(connection))
@@ -160,7 +173,7 @@ def test_who_gives_up_hurts_nobody_else() -> None:
     run(test, be_silent)
 
 
-def test_a_broker_that_closes_the_connection() -> None:
+def test_a_broker_that_closes_the_connection(run: Run) -> None:
     async def test(broker: FakeBroker, connection: Connection) -> None:
         with pytest.raises(ConnectionLost, match="the other side closed it"):
             await ask(connection)
@@ -178,7 +191,7 @@ def test_a_broker_that_closes_the_connection() -> None:
         (b"\0\0\0\x06\0\0\0\x02\xff\xff", "does not speak Kafka's protocol"),
     ],
 )
-def test_somebody_who_does_not_speak_the_protocol(said: bytes, reason: str) -> None:
+def test_somebody_who_does_not_speak_the_protocol(run: Run, said: bytes, reason: str) -> None:
     async def test(broker: FakeBroker, connection: Connection) -> None:
         with pytest.raises(NotKafka, match=reason):
             await ask(connection)
@@ -187,7 +200,7 @@ def test_somebody_who_does_not_speak_the_protocol(said: bytes, reason: str) -> N
     run(test, lambda asked: asked.writer.write(said))
 
 
-def test_close_ends_what_is_in_flight() -> None:
+def test_close_ends_what_is_in_flight(run: Run) -> None:
     async def test(broker: FakeBroker, connection: Connection) -> None:
         async with asyncio.TaskGroup() as group:
             waiting = group.create_task(_failure(ask(connection)))
@@ -198,7 +211,7 @@ def test_close_ends_what_is_in_flight() -> None:
     run(test, be_silent)
 
 
-def test_a_value_that_the_request_cannot_carry_leaves_the_connection_whole() -> None:
+def test_a_value_that_the_request_cannot_carry_leaves_the_connection_whole(run: Run) -> None:
     async def test(broker: FakeBroker, connection: Connection) -> None:
         with pytest.raises(UnsupportedVersion, match="include_cluster_authorized_operations"):
             await connection.ask(MetadataRequest(include_cluster_authorized_operations=True), MetadataResponse)
