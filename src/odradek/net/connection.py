@@ -192,22 +192,22 @@ class Connection:
         buffer = self._buffer
         try:
             if buffer is None:
-                shared = self._buffers.shared
-                received = self._sock.recv_into(shared)
-                data = shared[:received]
+                received = self._sock.recv_into(self._buffers.shared)
             else:
                 received = self._sock.recv_into(memoryview(buffer)[self._filled : self._frame_size])
-                data = memoryview(b"")
         except (BlockingIOError, InterruptedError):
             return
+        except ConnectionError:
+            received = 0
         except OSError as error:
             self.close(f"receive failed: {error}")
             return
         if received == 0:
-            self.close(None if buffer is None and not self._backlog else "the client left in the middle of a frame")
+            self.close("the client left in the middle of a frame" if self.has_begun else None)
             return
         self.last_active = self._loop.time()
         if buffer is None:
+            data = self._buffers.shared[:received]
             self._feed(data if not self._backlog else memoryview(self._take_backlog() + data))
             return
         self._filled += received
@@ -302,6 +302,9 @@ class Connection:
     def _send(self) -> None:
         try:
             done = self._outgoing.send(self._sock)
+        except ConnectionError:
+            self.close()  # the client left
+            return
         except OSError as error:
             self.close(f"send failed: {error}")
             return

@@ -1,31 +1,40 @@
 """Syncs off the loop: one sync serves all who wait for it.
 
 A sync makes safe what was appended before it began. Who asks while one is running waits for the next, and so do all
-the others who ask meanwhile: however many wait, at most two syncs stand between an append and its answer.
+the others who ask meanwhile: however many wait, at most two syncs of a log stand between an append and its answer.
+
+A few logs are synced at a time, since a sync keeps files open from its begin to its end; the others wait their turn.
 """
 
 import asyncio
+from collections import deque
 from concurrent.futures import Executor
 from functools import partial
 
 from odradek.model.errors import StorageFailed
 from odradek.storage.log import Log, SyncJob
 
+RUNNING_MAX = 4
+"""A node has no more threads for the disk."""
+
 
 class _Syncing:
     """A log that is being synced: who waits for this sync, and who for the next."""
 
-    __slots__ = ("current", "following")
+    __slots__ = ("current", "following", "has_begun")
 
     def __init__(self, current: "asyncio.Future[None]") -> None:
         self.current = current
         self.following: asyncio.Future[None] | None = None
+        self.has_begun = False
 
 
 class Flusher:
     def __init__(self, pool: Executor) -> None:
         self._pool = pool
         self._syncing: dict[Log, _Syncing] = {}
+        self._waiting: deque[Log] = deque()
+        self._running = 0
 
     def request(self, log: Log) -> "asyncio.Future[None]":
         """Done when everything that is in the log now is synced; fails with StorageFailed.
@@ -35,8 +44,12 @@ class Flusher:
         loop = asyncio.get_running_loop()
         syncing = self._syncing.get(log)
         if syncing is None:
-            syncing = self._syncing[log] = _Syncing(loop.create_future())
-            self._start(log, syncing)
+            current = loop.create_future()
+            self._syncing[log] = _Syncing(current)
+            self._waiting.append(log)
+            self._start_next()
+            return current
+        if not syncing.has_begun:
             return syncing.current
         if syncing.following is None:
             syncing.following = loop.create_future()
@@ -52,16 +65,30 @@ class Flusher:
         while self._syncing:
             await asyncio.wait([each.current for each in self._syncing.values()])
 
+    def _start_next(self) -> None:
+        while self._waiting and self._running < RUNNING_MAX:
+            log = self._waiting.popleft()
+            self._start(log, self._syncing[log])
+
     def _start(self, log: Log, syncing: _Syncing) -> None:
+        syncing.has_begun = True
         try:
             job = log.begin_sync()
         except StorageFailed as error:
             self._fail(log, syncing, error)
             return
+        self._running += 1
         running = asyncio.get_running_loop().run_in_executor(self._pool, log.run_sync, job)
         running.add_done_callback(partial(self._ended, log, job))
 
     def _ended(self, log: Log, job: SyncJob, running: "asyncio.Future[None]") -> None:
+        self._running -= 1
+        try:
+            self._conclude(log, job, running)
+        finally:
+            self._start_next()
+
+    def _conclude(self, log: Log, job: SyncJob, running: "asyncio.Future[None]") -> None:
         syncing = self._syncing[log]
         error = running.exception()
         if error is not None and not isinstance(error, OSError):
@@ -76,7 +103,8 @@ class Flusher:
             del self._syncing[log]
         else:
             syncing.current, syncing.following = syncing.following, None
-            self._start(log, syncing)
+            syncing.has_begun = False
+            self._waiting.append(log)
 
     def _fail(self, log: Log, syncing: _Syncing, error: StorageFailed) -> None:
         del self._syncing[log]

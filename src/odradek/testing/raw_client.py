@@ -21,10 +21,15 @@ class RawClient:
     async def connect(cls, host: str, port: int) -> "RawClient":
         return cls(*await asyncio.open_connection(host, port))
 
+    @property
+    def address(self) -> tuple[str, int]:
+        """Of the node."""
+        host, port = self._writer.get_extra_info("peername")[:2]
+        return host, port
+
     async def another(self) -> "RawClient":
         """Connected to the same node."""
-        host, port = self._writer.get_extra_info("peername")[:2]
-        return await RawClient.connect(host, port)
+        return await RawClient.connect(*self.address)
 
     def send(self, request: Message, version: int) -> None:
         self._last_id += 1

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import tempfile
 from itertools import pairwise
 from pathlib import Path
@@ -127,6 +128,21 @@ def test_half_a_frame_and_gone() -> None:
         assert not listener.connections
 
     assert run(scenario).closed_reasons == ["the client left in the middle of a frame"]
+
+
+def test_a_client_that_is_gone_between_frames_is_nothing_to_speak_of() -> None:
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        writer.write(framed(b"hello"))
+        assert await read_frame(reader) == b"hello"
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, pack("ii", 1, 0))  # to be reset, as when a process dies
+        writer.transport.abort()
+        await until(lambda: echo.closed_reasons)
+        assert not listener.connections
+
+    assert run(scenario).closed_reasons == [None]
 
 
 class PartOfFile:

@@ -10,7 +10,7 @@ import pytest
 
 from odradek.model.errors import StorageFailed
 from odradek.model.numbers import Offset
-from odradek.storage.flush import Flusher
+from odradek.storage.flush import RUNNING_MAX, Flusher
 from odradek.storage.log import Log
 from odradek.testing.disk import FaultyDisk, Op
 from odradek.testing.logs import SMALL, append, open_log, values
@@ -234,6 +234,26 @@ def test_logs_do_not_wait_for_each_other(disk: FaultyDisk, log: Log) -> None:
         with pytest.raises(StorageFailed):
             await first
         await second
+
+    tell(story)
+
+
+def test_a_few_logs_are_synced_at_a_time(disk: FaultyDisk) -> None:
+    logs = [open_log(FaultyDisk("/data"), EVERY_RECORD) for _ in range(RUNNING_MAX + 3)]
+
+    async def story(flusher: Flusher, pool: ManualPool) -> None:
+        for each in logs:
+            append(each, "a")
+        settled = [asyncio.ensure_future(flusher.settle(each)) for each in logs]
+        await let_others_run()
+        assert len(pool) == RUNNING_MAX
+        append(logs[-1], "b")  # its sync has not begun: it serves this one, too
+        late = asyncio.ensure_future(flusher.settle(logs[-1]))
+        for left in (RUNNING_MAX, RUNNING_MAX, RUNNING_MAX, 3, 2, 1, 0):
+            await run(pool)
+            assert len(pool) == left
+        await asyncio.gather(*settled, late)
+        assert logs[-1].recovery_point == 2
 
     tell(story)
 

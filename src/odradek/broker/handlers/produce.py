@@ -64,7 +64,7 @@ class Produce:
         if request.acks != 0:
             return response
         if any(part.error_code for topic in response.responses for part in topic.partition_responses):
-            call.connection.close("a produce request without acknowledgement failed")  # all that can be told
+            call.reply.refuse("a produce request without acknowledgement failed")  # all that can be told
         return None
 
     async def _answer_when_synced(
