@@ -1,14 +1,21 @@
 """What tests against Apache Kafka share."""
 
-from collections.abc import Callable, Iterable
+import os
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from odradek.cli.main import main
+from odradek.metadata.uuids import to_text
+from odradek.quorum.formatting import Identity, format_directories
+from odradek.server.clock import SystemClock
+from odradek.storage.files import OsFiles
 from odradek.testing import apache_kafka
 from odradek.testing.apache_kafka import ApacheKafka, Unavailable
+from odradek.testing.broker import running_broker
+from odradek.testing.same_answers import SETTINGS, Side
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 
@@ -53,3 +60,13 @@ def dump_with_odradek(capsys: pytest.CaptureFixture[str]) -> Dump:
         return Dumped(status, printed.out.split("\n"), printed.err.splitlines())
 
     return dump
+
+
+@pytest.fixture(scope="session")
+def both(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
+    """A fresh broker of Apache Kafka's and one of ours, with the same settings."""
+    theirs = tmp_path_factory.mktemp("theirs")
+    data, identity = theirs / "data", Identity(to_text(os.urandom(16)), 1)
+    format_directories(OsFiles(), [str(data)], identity, lambda: os.urandom(16), SystemClock())
+    with kafka.broker(theirs, [data], SETTINGS) as broker, running_broker(SETTINGS) as ours:
+        yield Side("Kafka", broker.port, settles_late=True), Side("odradek", ours.port, settles_late=False)

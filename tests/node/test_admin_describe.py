@@ -124,7 +124,7 @@ def test_the_quorum_is_this_node(tmp_path: Path) -> None:
             assert voter.replica_id == 1
             assert voter.log_end_offset >= found.high_watermark > 0
             assert voter.last_caught_up_timestamp > 0
-            assert [each.node_id for each in response.nodes] == [1]
+            assert [(each.node_id, each.listeners) for each in response.nodes] == [(1, ())]
             for version in (0, 1):  # which have no nodes
                 assert (await ask(client, "__cluster_metadata", version)).topics[0].partitions[0].leader_id == 1
             (found,) = (await ask(client, "orders")).topics[0].partitions

@@ -53,7 +53,9 @@ CLOCK = ManualClock()
 class Client(RawClient):
     """Knows the one topic of these tests."""
 
-    async def produce(self, batch: bytes | bytearray, acks: int = -1, version: int = 9) -> PartitionProduceResponse:
+    async def produce(
+        self, batch: bytes | bytearray | None, acks: int = -1, version: int = 9
+    ) -> PartitionProduceResponse:
         response = await self.ask(produce_request(batch, acks), ProduceResponse, version)
         return response.responses[0].partition_responses[0]
 
@@ -62,7 +64,7 @@ class Client(RawClient):
         return response.responses[0].partitions[0]
 
 
-def produce_request(batch: bytes | bytearray, acks: int = -1, topic: str = "orders") -> ProduceRequest:
+def produce_request(batch: bytes | bytearray | None, acks: int = -1, topic: str = "orders") -> ProduceRequest:
     data = TopicProduceData(name=topic, partition_data=(PartitionProduceData(index=0, records=batch),))
     return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=(data,))
 
@@ -260,8 +262,8 @@ def test_lz4_that_java_cannot_read_is_refused_as_kafka_does(tmp_path: Path) -> N
 def test_one_whole_batch_for_a_partition(tmp_path: Path) -> None:
     async def scenario(client: Client, *_: object) -> None:
         good = batch_of("a")
-        for bad in (b"", good[:20], good[:-1], good + good):
-            assert (await client.produce(bytearray(bad))).error_code == ErrorCode.INVALID_RECORD
+        for bad in (None, b"", good[:20], good[:-1], good + good):
+            assert (await client.produce(bad and bytearray(bad))).error_code == ErrorCode.INVALID_RECORD
         elsewhere = bytearray(good)
         elsewhere[:8] = (7).to_bytes(8, "big")
         assert (await client.produce(elsewhere)).error_code == ErrorCode.INVALID_RECORD

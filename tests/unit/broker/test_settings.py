@@ -69,6 +69,9 @@ def test_defaults_that_contradict_a_topic_are_not_used_for_it(settings: Settings
         ("1", "num.io.threads", "17"),
         ("1", "ssl.keystore.location", "keys"),
         ("1", "listeners", "PLAINTEXT://:1"),
+        ("1", "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT"),
+        ("1", "principal.builder.class", "org.example.Builder"),
+        ("1", "log.retention.ms", "${env:RETENTION}"),
     ],
 )
 def test_changes_that_a_broker_refuses(settings: Settings, broker: str, name: str, text: str) -> None:
@@ -79,3 +82,20 @@ def test_changes_that_a_broker_refuses(settings: Settings, broker: str, name: st
 @pytest.mark.parametrize("text", ["4", "16"])
 def test_threads_change_by_half_or_double(settings: Settings, text: str) -> None:
     settings.check_change(EMPTY, ConfigResource(ResourceType.BROKER, "1"), {"num.io.threads": text})
+
+
+def test_what_counts_for_threads_is_what_they_become(settings: Settings) -> None:
+    own = image({"num.io.threads": "10"}, {"num.io.threads": "100"})
+    all_brokers = ConfigResource(ResourceType.BROKER, "")
+    settings.check_change(own, all_brokers, {"num.io.threads": "1"})  # hidden by the broker's own
+    with pytest.raises(InvalidRequest):
+        settings.check_change(own, ConfigResource(ResourceType.BROKER, "1"), {"num.io.threads": None})
+
+
+@pytest.mark.parametrize(("name", "is_this"), [("1", True), ("01", True), ("+1", True), ("2", False), ("x", False)])
+def test_who_this_is(settings: Settings, name: str, is_this: bool) -> None:
+    if is_this:
+        settings.check_this(name)
+    else:
+        with pytest.raises(InvalidRequest):
+            settings.check_this(name)

@@ -71,6 +71,7 @@ def test_validate_only_writes_nothing(topic: Any) -> None:
     [
         (set_to("retention.ms", "x"), ErrorCode.INVALID_CONFIG),
         (set_to("no.such.setting", "1"), ErrorCode.INVALID_CONFIG),
+        (set_to("leader.replication.throttled.replicas", ",".join(["0:1"] * 9_000)), ErrorCode.INVALID_CONFIG),
         (set_to("min.compaction.lag.ms", str((1 << 63) - 1)), None),
         (set_to("max.compaction.lag.ms", "0"), ErrorCode.INVALID_CONFIG),
         (set_to("retention.ms", None), ErrorCode.INVALID_REQUEST),

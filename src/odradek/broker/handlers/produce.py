@@ -158,7 +158,7 @@ def _size_of_batch(view: memoryview) -> int | None:
     return length + LOG_OVERHEAD if length + LOG_OVERHEAD <= len(view) else None
 
 
-_UNREAD = (CorruptBatch, _NotOneBatch, UnsupportedCodec, MessageTooLarge, BatchTooLarge, StorageFailed)
+_UNREAD = (InvalidTopic, CorruptBatch, _NotOneBatch, UnsupportedCodec, MessageTooLarge, BatchTooLarge, StorageFailed)
 
 
 def _failure(index: int, error: BrokerError, partition: Partition | None = None) -> PartitionProduceResponse:

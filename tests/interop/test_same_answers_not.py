@@ -1,0 +1,133 @@
+"""Where our answers are not Apache Kafka's, on purpose: docs/differences.md says why. Both are pinned here."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from odradek.model.error_code import ErrorCode
+from odradek.model.numbers import Offset, ProducerId, TimestampMs
+from odradek.records.batch import TimestampType
+from odradek.records.builder import BatchSpec, build_batch
+from odradek.records.record import Record
+from odradek.testing.same_answers import Asker, Level, Side
+from odradek.wire.messages import incremental_alter_configs as some
+from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
+from odradek.wire.messages.init_producer_id import InitProducerIdRequest
+from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+
+TOPIC = 2
+NO_OPERATION = 9
+
+Question = Callable[[Asker], Awaitable[int]]
+"""Asks a broker something, and returns the code of its answer."""
+
+
+async def metadata_of_no_name(ask: Asker) -> int:
+    answer = await ask.quietly(MetadataRequest(topics=(MetadataRequestTopic(name=None),)), 12)
+    return int(answer.topics[0].error_code)
+
+
+async def pages_of_an_empty_name(ask: Asker) -> int:
+    answer = await ask.quietly(DescribeTopicPartitionsRequest(topics=(TopicRequest(name=""),)))
+    return int(answer.topics[0].error_code)
+
+
+async def too_many_partitions_at_once(ask: Asker) -> int:
+    topic = CreatePartitionsTopic(name=await ask.create("too-many"), count=10_002, assignments=None)
+    answer = await ask.quietly(CreatePartitionsRequest(topics=(topic,), timeout_ms=5_000, validate_only=True))
+    return int(answer.results[0].error_code)
+
+
+async def no_operation_on_a_setting(ask: Asker) -> int:
+    config = some.AlterableConfig(name="retention.ms", config_operation=NO_OPERATION, value="5")
+    name = await ask.create("no-operation")
+    resource = some.AlterConfigsResource(resource_type=TOPIC, resource_name=name, configs=(config,))
+    answer = await ask.quietly(some.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=True))
+    return int(answer.responses[0].error_code)
+
+
+async def a_batch_that_says_append_time(ask: Asker) -> int:
+    return await produce(ask, await ask.create("append-time"), timestamp_type=TimestampType.LOG_APPEND_TIME)
+
+
+async def a_producer_without_an_epoch(ask: Asker) -> int:
+    name = await ask.create("no-epoch")
+    assert await produce(ask, name, producer_id=ProducerId(5), producer_epoch=3, base_sequence=0) == ErrorCode.NONE
+    return await produce(ask, name, producer_id=ProducerId(5), producer_epoch=-1, base_sequence=1)
+
+
+async def a_transaction_without_an_id(ask: Asker) -> int:
+    name = await ask.create("no-transactional-id")
+    return await produce(ask, name, transactional=True, producer_id=ProducerId(6), producer_epoch=0, base_sequence=0)
+
+
+async def produce(ask: Asker, topic: str, **spec: Any) -> int:
+    now = TimestampMs(int(time.time() * 1000))  # noqa: TID251 - brokers refuse what is far from their own time
+    batch = build_batch([Record(Offset(0), now, b"k", b"v")], BatchSpec(**spec))
+    data = TopicProduceData(name=topic, partition_data=(PartitionProduceData(index=0, records=bytearray(batch)),))
+    answer = await ask.quietly(ProduceRequest(acks=-1, timeout_ms=5_000, topic_data=(data,)), 12)
+    return int(answer.responses[0].partition_responses[0].error_code)
+
+
+async def an_epoch_below_none(ask: Asker) -> int:
+    part = ListOffsetsPartition(partition_index=0, timestamp=-1, current_leader_epoch=-2)
+    topic = ListOffsetsTopic(name=await ask.create("below-none"), partitions=(part,))
+    answer = await ask.quietly(ListOffsetsRequest(replica_id=-1, topics=(topic,)))
+    return int(answer.topics[0].partitions[0].error_code)
+
+
+async def the_coordinator_of_a_group(ask: Asker) -> int:
+    """Kafka makes the topic that it needs, and has none either until that is there."""
+    while True:
+        answer = await ask.quietly(FindCoordinatorRequest(key_type=0, coordinator_keys=("group",)))
+        code = int(answer.coordinators[0].error_code)
+        if not (ask.settles_late and code == ErrorCode.COORDINATOR_NOT_AVAILABLE):
+            return code
+
+
+async def a_transactional_id(ask: Asker) -> int:
+    answer = await ask.quietly(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=60_000))
+    return int(answer.error_code)
+
+
+DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
+    (metadata_of_no_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    (pages_of_an_empty_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    (too_many_partitions_at_once, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.POLICY_VIOLATION),
+    (no_operation_on_a_setting, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
+    (a_batch_that_says_append_time, {ErrorCode.NONE}, ErrorCode.INVALID_TIMESTAMP),
+    (a_producer_without_an_epoch, {ErrorCode.INVALID_PRODUCER_EPOCH}, ErrorCode.INVALID_RECORD),
+    (a_transaction_without_an_id, {ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}, ErrorCode.NONE),
+    (an_epoch_below_none, {ErrorCode.FENCED_LEADER_EPOCH}, ErrorCode.NONE),
+    (the_coordinator_of_a_group, {ErrorCode.NONE}, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    (
+        a_transactional_id,
+        {ErrorCode.NONE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS},
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ),
+]
+
+
+@pytest.mark.parametrize(("question", "theirs", "ours"), DIFFERENCES, ids=lambda each: getattr(each, "__name__", ""))
+def test_a_difference(both: tuple[Side, Side], question: Question, theirs: set[ErrorCode], ours: ErrorCode) -> None:
+    async def main() -> list[int]:
+        codes = []
+        for side in both:
+            asker = Asker(side, Level.HIGHEST)
+            try:
+                async with asyncio.timeout(60):
+                    codes.append(await question(asker))
+            finally:
+                await asker.close()
+        return codes
+
+    kafka, odradek = asyncio.run(main())
+    assert kafka in theirs
+    assert odradek == ours
