@@ -154,6 +154,14 @@ def test_what_is_not_acknowledged_is_told(odradek: Odradek, topic: str) -> None:
     assert odradek("consume", topic, *ALL).out == b"good\n"
 
 
+def test_a_refused_record_is_the_same_failure_however_soon_it_is_known(odradek: Odradek, topic: str) -> None:
+    """Of many records for a partition that is not there, the last ones are refused before they are queued."""
+    given = b'{"value": "bad", "partition": 9}\n' * 20_000 + b'{"value": "good", "partition": 0}\n'
+    ended = odradek("produce", topic, "--json", given=given)
+    assert (ended.status, ended.err) == (1, b"odradek: 20,000 of 20,001 records not acknowledged: unknown partition\n")
+    assert odradek("consume", topic, *ALL).out == b"good\n"
+
+
 def test_input_that_is_no_record_ends_it(odradek: Odradek, topic: str) -> None:
     ended = odradek("produce", topic, "--key-separator", ":", "--partition", "0", given=b"a:1\nb\nc:3\n")
     assert ended.status == 1

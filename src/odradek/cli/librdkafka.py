@@ -73,5 +73,5 @@ def misused(error: KafkaException) -> Misused:
 
 def text_of(error: KafkaError) -> str:
     """Errors of librdkafka itself begin with `Local:`, those of a broker with `Broker:`."""
-    text = error.str().removeprefix("Local: ").removeprefix("Broker: ")
+    text = error.str().removeprefix("Unable to produce message: ").removeprefix("Local: ").removeprefix("Broker: ")
     return text[:1].lower() + text[1:]

@@ -96,14 +96,14 @@ class Sender:
                         break
                     except BufferError:
                         self._producer.poll(_ROOM_S)  # the queue is full: wait until some of it is delivered
+                    except KafkaException as error:
+                        self._count_failure(error.args[0])  # known at once, which else is known later
+                        break
                 sent += 1
                 if not sent & 0xFFF:
                     self._producer.poll(0)
                     if self._is_hopeless:
                         break
-        except KafkaException as error:
-            # One that librdkafka itself refuses, such as a record that is too large for it.
-            raise librdkafka.Failed(f"record {sent + 1}: {librdkafka.text_of(error.args[0])}") from None
         finally:
             self._sent = sent
 
@@ -122,11 +122,13 @@ class Sender:
         return EXIT_FAILED if self._failed else 0
 
     def _on_failure(self, error: KafkaError | None, message: Message) -> None:
-        if error is None:
-            return
+        if error is not None:
+            self._count_failure(error)
+
+    def _count_failure(self, error: KafkaError) -> None:
         self._failed += 1
         self._reason = self._reason or librdkafka.text_of(error)
-        self._is_hopeless = self._is_hopeless or error.code() == KafkaError._MSG_TIMED_OUT
+        self._is_hopeless = self._is_hopeless or error.fatal() or error.code() == KafkaError._MSG_TIMED_OUT
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
