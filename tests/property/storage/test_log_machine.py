@@ -18,7 +18,7 @@ from odradek.records.builder import BatchSpec
 from odradek.records.record import Record, read_records
 from odradek.storage import checkpoint, entry_file, names, partition_metadata, time_index, transaction_index
 from odradek.storage.leader_epochs import LeaderEpochs
-from odradek.storage.log import Log, Origin
+from odradek.storage.log import Appended, Log, Origin
 from odradek.storage.producer_state import ProducerState
 from odradek.storage.rebuild import note, rebuild
 from odradek.storage.transaction_index import AbortedTxn
@@ -180,7 +180,8 @@ class LogMachine(RuleBasedStateMachine):
         state = self.producers().get(ProducerId(producer))
         if sent and state is not None and state.batches and sent[-1].head.base_offset >= self.known_from:
             again = self.log.append(memoryview(bytearray(sent[-1].raw)), LeaderEpoch(self.epoch))
-            assert again == (sent[-1].head.base_offset, sent[-1].head.last_offset, True)
+            head = sent[-1].head
+            assert again == Appended(head.base_offset, head.last_offset, duplicate=True, timestamp=head.max_timestamp)
 
     @rule(producer=PRODUCERS, skip=st.integers(1, 5))
     def leave_a_gap(self, producer: int, skip: int) -> None:

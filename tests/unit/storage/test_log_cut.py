@@ -5,7 +5,7 @@ import pytest
 from odradek.model.errors import OffsetOutOfRange
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.records.builder import BatchSpec
-from odradek.storage.log import Log
+from odradek.storage.log import Appended, Log
 from odradek.testing.disk import FaultyDisk
 from odradek.testing.logs import (
     NOW,
@@ -72,7 +72,7 @@ def test_a_batch_that_reaches_the_offset_goes_whole(log: Log, offset: int, end: 
     assert log.end_offset == end
     assert offsets_and_values(log) == everything[:end]
     assert len(log.segments) == segments
-    assert append(log, "new", at=NOW + 500) == (end, end, False)
+    assert append(log, "new", at=NOW + 500) == Appended(Offset(end), Offset(end))
     assert offsets_and_values(log) == [*everything[:end], (end, "new")]
     answer = log.find_time(TimestampMs(NOW + 400))
     assert answer is not None
@@ -115,8 +115,8 @@ def test_producers_are_as_they_were_at_that_offset(log: Log) -> None:
     append(log, "other", spec=idempotent(2, 0))
     log.truncate_to(Offset(3))
     assert log.producers.get(ProducerId(2)) is None
-    assert append(log, "3", spec=idempotent(1, 3)) == (3, 3, False)
-    assert append(log, "3", spec=idempotent(1, 3)) == (3, 3, True)
+    assert append(log, "3", spec=idempotent(1, 3)) == Appended(Offset(3), Offset(3))
+    assert append(log, "3", spec=idempotent(1, 3))[:3] == (3, 3, True)
 
 
 def test_a_transaction_that_lost_its_marker_is_open_again(log: Log) -> None:
