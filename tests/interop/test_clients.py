@@ -109,6 +109,13 @@ def built(name: str) -> Client | str:
         return f"{name}: {reason}"
 
 
+def client_of(name: str) -> Client:
+    client = built(name)
+    if isinstance(client, str):
+        pytest.skip(client)
+    return client
+
+
 # --- playing
 
 
@@ -133,12 +140,15 @@ def play(broker: RunningBroker) -> Play:
 
 @pytest.mark.parametrize("name", BUILDS)
 def test_a_client_does_all_that_it_can(name: str, broker: RunningBroker, play: Play) -> None:
-    client = built(name)
-    if isinstance(client, str):
-        pytest.skip(client)
+    client = client_of(name)
     assert play(client) == scenario.expected_of(client, name)
     on_disk = scenario.batches_on_disk(broker.directory / f"{name}-0")
     assert on_disk == [(codec, scenario.BATCH_RECORDS) for codec in client.codecs]
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_a_client_goes_on_when_its_broker_comes_back(name: str, odradek_broker: RunningBroker) -> None:
+    scenario.goes_on(client_of(name), odradek_broker, "followed")
 
 
 def test_each_reads_what_the_others_wrote(broker: RunningBroker, play: Play) -> None:

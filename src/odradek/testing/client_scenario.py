@@ -4,6 +4,7 @@ each with its client, and here is what they must print."""
 import contextlib
 import json
 import os
+import selectors
 import subprocess
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -116,6 +117,10 @@ class Follower:
     def read(self) -> tuple[int, str]:
         """The offset and the value of the next record, when the client has it."""
         assert self._process.stdout is not None
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            if not selector.select(_LIMIT_S):
+                raise AssertionError(f"the client said nothing within {_LIMIT_S} s")
         said = self._process.stdout.readline()
         if not said:
             raise AssertionError("the client ended")

@@ -1,3 +1,5 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -57,11 +59,15 @@ public class Player {
 
     public static void main(String[] arguments) throws Exception {
         var player = new Player(arguments[1]);
-        if (arguments[0].equals("play")) {
-            player.play(arguments[2], List.of(arguments[3].split(",")));
-        } else {
-            for (String topic : List.of(arguments).subList(2, arguments.length)) {
-                System.out.println("{\"topic\":" + quoted(topic) + ",\"records\":" + json(player.read(topic, 0, -1, -1)) + "}");
+        var rest = List.of(arguments).subList(2, arguments.length);
+        switch (arguments[0]) {
+            case "play" -> player.play(rest.get(0), List.of(rest.get(1).split(",")));
+            case "follow" -> player.follow(rest.get(0));
+            default -> {
+                for (String topic : rest) {
+                    var records = json(player.read(topic, 0, -1, -1));
+                    System.out.println("{\"topic\":" + quoted(topic) + ",\"records\":" + records + "}");
+                }
             }
         }
         player.admin.close();
@@ -190,6 +196,22 @@ public class Player {
             }
         }
         return found;
+    }
+
+    void follow(String topic) throws Exception {
+        var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        var where = new TopicPartition(topic, 0);
+        Map<String, Object> settings = Map.of("bootstrap.servers", bootstrap);
+        try (var producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer());
+                var consumer = consumer()) {
+            consumer.assign(List.of(where));
+            consumer.seekToBeginning(List.of(where));
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                producer.send(new ProducerRecord<>(topic, 0, null, bytes(line))).get(LIMIT.toSeconds(), TimeUnit.SECONDS);
+                var read = item(consumer.poll(LIMIT).records(where).get(0));
+                System.out.println("{\"offset\":" + read.offset() + ",\"value\":" + quoted(read.value()) + "}");
+            }
+        }
     }
 
     KafkaConsumer<byte[], byte[]> consumer() {

@@ -1,6 +1,7 @@
 // KafkaJS plays the scenario of ../README.md.
 "use strict";
 
+const readline = require("node:readline");
 const { Kafka, CompressionTypes, CompressionCodecs, ConfigResourceTypes, logLevel } = require("kafkajs");
 // KafkaJS consumes in groups only. To read a partition, its consumer's own parts are used: what asks and what decodes.
 const Cluster = require("kafkajs/src/cluster");
@@ -159,6 +160,21 @@ class Player {
     return found;
   }
 
+  async follow(topic) {
+    // By default it gives up after some seconds.
+    const patient = this.client({ retry: { retries: 1000, maxRetryTime: 300 } });
+    const producer = patient.producer({ idempotent: true, maxInFlightRequests: 1 });
+    await producer.connect();
+    let next = 0;
+    for await (const value of readline.createInterface({ input: process.stdin })) {
+      await producer.send({ topic, acks: -1, messages: [{ partition: 0, value }] });
+      const [read] = await this.read(topic, 0, next, 1);
+      print({ offset: read[0], value: read[3] });
+      next = read[0] + 1;
+    }
+    await producer.disconnect();
+  }
+
   cluster() {
     return new Cluster({
       logger: createLogger({ level: logLevel.NOTHING, logCreator: LoggerConsole }),
@@ -221,6 +237,8 @@ async function main(mode, bootstrap, ...rest) {
   await player.admin.connect();
   if (mode === "play") {
     await player.play(rest[0], rest[1].split(","));
+  } else if (mode === "follow") {
+    await player.follow(rest[0]);
   } else {
     for (const topic of rest) print({ topic, records: await player.read(topic, 0) });
   }

@@ -150,6 +150,34 @@ func (f *franz) Read(topic string, partition int32, start, count int64) ([]scena
 	return found, nil
 }
 
+func (f *franz) Follow(topic string, lines <-chan string, read func(scenario.Record)) error {
+	assigned := map[string]map[int32]kgo.Offset{topic: {0: kgo.NewOffset().AtStart()}}
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(f.bootstrap),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ConsumePartitions(assigned),
+	)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	for line := range lines {
+		sent := client.ProduceSync(f.limit, &kgo.Record{Topic: topic, Partition: 0, Value: []byte(line)})
+		if err := sent.FirstErr(); err != nil {
+			return err
+		}
+		fetches := client.PollRecords(f.limit, 1)
+		if err := f.limit.Err(); err != nil {
+			return err
+		}
+		for fetches.NumRecords() == 0 { // told of a broker that is down
+			fetches = client.PollRecords(f.limit, 1)
+		}
+		read(recordOf(fetches.Records()[0]))
+	}
+	return nil
+}
+
 func recordOf(each *kgo.Record) scenario.Record {
 	headers := []scenario.Header{}
 	for _, header := range each.Headers {

@@ -169,6 +169,46 @@ func (p *player) Read(topic string, partition int32, start, count int64) ([]scen
 	return found, nil
 }
 
+func (p *player) Follow(topic string, lines <-chan string, read func(scenario.Record)) error {
+	config := sarama.NewConfig()
+	config.Version = sarama.V4_0_0_0
+	config.Producer.Return.Successes = true
+	config.Producer.Partitioner = sarama.NewManualPartitioner
+	config.Producer.Idempotent = true
+	config.Producer.RequiredAcks = sarama.WaitForAll
+	config.Net.MaxOpenRequests = 1
+	config.Producer.Retry.Max = 200 // by default it gives up within a second
+	config.Metadata.Retry.Max = 200
+	producer, err := sarama.NewSyncProducer(p.brokers, config)
+	if err != nil {
+		return err
+	}
+	defer producer.Close()
+	consumer, err := sarama.NewConsumer(p.brokers, config)
+	if err != nil {
+		return err
+	}
+	defer consumer.Close()
+	assigned, err := consumer.ConsumePartition(topic, 0, sarama.OffsetOldest)
+	if err != nil {
+		return err
+	}
+	defer assigned.Close()
+	for line := range lines {
+		record := scenario.Record{Timestamp: time.Now().UnixMilli(), Value: []byte(line)}
+		if _, _, err := producer.SendMessage(messageOf(topic, 0, record)); err != nil {
+			return err
+		}
+		select {
+		case each := <-assigned.Messages():
+			read(recordOf(each))
+		case <-time.After(scenario.Limit):
+			return fmt.Errorf("%s did not come", line)
+		}
+	}
+	return nil
+}
+
 func recordOf(each *sarama.ConsumerMessage) scenario.Record {
 	headers := []scenario.Header{}
 	for _, header := range each.Headers {

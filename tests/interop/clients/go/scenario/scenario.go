@@ -3,6 +3,7 @@
 package scenario
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -78,6 +79,8 @@ type Calls interface {
 	// Send sends all records in one batch and gives their offsets, or Refused.
 	Send(topic string, partition int32, records []Record, how How) ([]int64, error)
 	Read(topic string, partition int32, start, count int64) ([]Record, error)
+	// Follow has one producer and one consumer: each line is sent, and read again.
+	Follow(topic string, lines <-chan string, read func(Record)) error
 	OffsetAt(topic string, timeMs int64) (int64, error)
 	Ends(topic string) (earliest, latest int64, err error)
 	DeleteRecords(topic string, before int64) error
@@ -90,13 +93,29 @@ type Calls interface {
 func Main(connect func(bootstrap string) (Calls, error)) {
 	mode, bootstrap, rest := os.Args[1], os.Args[2], os.Args[3:]
 	calls := must(connect(bootstrap))
-	if mode == "play" {
+	switch mode {
+	case "play":
 		play(calls, rest[0], strings.Split(rest[1], ","))
-		return
+	case "read":
+		for _, topic := range rest {
+			show(map[string]any{"topic": topic, "records": must(calls.Read(topic, 0, All, All))})
+		}
+	case "follow":
+		check(calls.Follow(rest[0], lines(), func(read Record) {
+			show(map[string]any{"offset": read.Offset, "value": text(read.Value)})
+		}))
 	}
-	for _, topic := range rest {
-		show(map[string]any{"topic": topic, "records": must(calls.Read(topic, 0, All, All))})
-	}
+}
+
+func lines() <-chan string {
+	given := make(chan string)
+	go func() {
+		for scanner := bufio.NewScanner(os.Stdin); scanner.Scan(); {
+			given <- scanner.Text()
+		}
+		close(given)
+	}()
+	return given
 }
 
 func play(calls Calls, topic string, codecs []string) {
