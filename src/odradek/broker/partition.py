@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.model.clock import Clock
 from odradek.model.errors import (
+    CorruptBatch,
     FencedLeaderEpoch,
     InvalidRecord,
     InvalidTimestamp,
@@ -64,25 +65,37 @@ class Partition:
             raise InvalidTimestamp("producers do not set LogAppendTime", range(head.count))
         if head.codec is Codec.LZ4 and not is_lz4_for_java(batch[HEAD_SIZE:]):  # some libraries write only such
             raise UnreadableRecords("not an lz4 frame of independent blocks")
-        append_time = NO_TIMESTAMP
-        if config.is_compacted:
-            _check_keys(batch, head)
-        if config.message_timestamp_type == "LogAppendTime":
-            stamp_time(batch, now)
-            append_time = now
-            head = parse_head(batch)
-        else:
-            _check_times(batch, head, config, now)
-        if config.compression_type != "producer" and _CODECS[config.compression_type] != head.codec:
-            codec = _CODECS[config.compression_type]
-            batch = memoryview(recompress(batch, head, codec, _level_of(config, codec)))
-            head = parse_head(batch)
+        try:
+            batch, head, append_time = _fit(batch, head, config, now)
+        except CorruptBatch as error:
+            # Its CRC is right, so it came as it was sent. A client that hears of a corrupt batch sends it again.
+            raise InvalidRecord(str(error)) from None
         appended = self.log.append_checked(batch, head, self.epoch)
         if not appended.duplicate:
             self.log.advance_high_watermark(self.log.end_offset)
             for fetch in tuple(self.waiting):
                 fetch.arrived(len(batch))
         return Produced(appended.base_offset, appended.timestamp if appended.duplicate else append_time)
+
+
+def _fit(
+    batch: memoryview, head: BatchHead, config: TopicConfig, now: TimestampMs
+) -> tuple[memoryview, BatchHead, TimestampMs]:
+    """The batch as its topic wants it, and its time of -1 unless the topic has LogAppendTime."""
+    append_time = NO_TIMESTAMP
+    if config.is_compacted:
+        _check_keys(batch, head)
+    if config.message_timestamp_type == "LogAppendTime":
+        stamp_time(batch, now)
+        append_time = now
+        head = parse_head(batch)
+    else:
+        _check_times(batch, head, config, now)
+    if config.compression_type != "producer" and _CODECS[config.compression_type] != head.codec:
+        codec = _CODECS[config.compression_type]
+        batch = memoryview(recompress(batch, head, codec, _level_of(config, codec)))
+        head = parse_head(batch)
+    return batch, head, append_time
 
 
 def _check_keys(batch: memoryview, head: BatchHead) -> None:

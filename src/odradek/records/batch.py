@@ -30,6 +30,8 @@ MAGIC_AT = 16
 MAGIC = 2
 SEQUENCE_MAX = 0x7FFF_FFFF
 LENGTH_MIN = HEAD_SIZE - LOG_OVERHEAD
+_RECORD_LEAST = 7
+"""Bytes of a record without key, value and headers."""
 
 _HEAD = Struct(">qiibIhiqqqhii")
 _INT64 = Struct(">q")
@@ -159,6 +161,8 @@ def check_produced(head: BatchHead) -> None:
     """A batch from a producer: offsets dense, no control bits of the log's own. The cleaner's batches are not so."""
     if head.count <= 0 or head.count != head.last_offset_delta + 1:
         raise InvalidRecord(f"{head.count} records with a last offset delta of {head.last_offset_delta}")
+    if not head.attributes & _CODEC_MASK and head.count * _RECORD_LEAST > head.length - LENGTH_MIN:
+        raise InvalidRecord(f"{head.count} records in {head.length - LENGTH_MIN} bytes")
     if head.attributes & (_CONTROL | _DELETE_HORIZON):
         raise InvalidRecord("control batches and delete horizons do not come from producers")
     if head.attributes & _CODEC_MASK > Codec.ZSTD:

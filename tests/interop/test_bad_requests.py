@@ -1,0 +1,50 @@
+"""What we hold to be Apache Kafka's answers to bad requests are its answers."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from odradek.metadata.uuids import to_text
+from odradek.quorum.formatting import Identity, format_directories
+from odradek.server.clock import SystemClock
+from odradek.storage.files import OsFiles
+from odradek.testing import topics
+from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.bad_requests import SILENT, Case, all_cases, outcome
+from odradek.testing.broker import BrokerFailed
+
+Address = tuple[str, int]
+
+
+@pytest.fixture(scope="module")
+def address(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
+    work = tmp_path_factory.mktemp("kafka")
+    identity = Identity(to_text(os.urandom(16)), 1)
+    format_directories(OsFiles(), [str(work / "data")], identity, lambda: os.urandom(16), SystemClock())
+    with kafka.broker(work, [work / "data"], {"auto.create.topics.enable": "false"}) as broker:
+        make_topics(("127.0.0.1", broker.port))
+        yield "127.0.0.1", broker.port
+
+
+def make_topics(address: Address) -> None:
+    for name, configs in (("plain", {}), ("col.liding", {}), ("keyed", {"cleanup.policy": "compact"})):
+        while True:
+            try:
+                topics.create(address, name, 1, configs)
+                break
+            except BrokerFailed as error:
+                if "code 36" in str(error):  # there: an attempt before was only answered too late
+                    break
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in all_cases() if case.expected != SILENT], ids=lambda case: case.name.replace(" ", "-")
+)
+def test_kafka_answers_so(address: Address, case: Case) -> None:
+    async def main() -> int | str:
+        async with asyncio.timeout(60):
+            return await outcome(address, case)
+
+    assert asyncio.run(main()) == case.expected
