@@ -6,9 +6,11 @@
 import asyncio
 import logging
 from collections.abc import Iterator
+from struct import pack
 
 import pytest
 
+from odradek.model.error_code import ErrorCode
 from odradek.server.node import Node, NodeSetting
 from odradek.testing.bad_requests import CLOSED, Case, all_cases, outcome
 from odradek.testing.raw_client import RawClient
@@ -89,3 +91,17 @@ def test_one_byte_at_a_time(runner: asyncio.Runner, node: Node) -> None:
 
     assert runner.run(main(cases["ApiVersions of the future"]))[4:6] == b"\x00\x23"
     assert runner.run(main(cases["a batch in order"]))[:4] == b"\x00\x00\x00\x01"
+
+
+def test_only_what_carries_records_may_be_large(runner: asyncio.Runner, node: Node) -> None:
+    async def main() -> tuple[bool, int]:
+        client, large = await RawClient.connect(*node.address), await RawClient.connect(*node.address)
+        names = (2 << 20) + 1
+        large.send_bytes(pack(">ihhihi", 14 + 2 * names, 3, 1, 1, -1, names) + bytes(2 * names))
+        cut_off = await large.is_cut_off()
+        code = (await produce(client, "plain", "x" * (5 << 20))).error_code
+        for each in (client, large):
+            await each.close()
+        return cut_off, code
+
+    assert runner.run(main()) == (True, ErrorCode.MESSAGE_TOO_LARGE)

@@ -29,6 +29,9 @@ class Served(NamedTuple):
 
     versions: tuple[int, int]
     handle: Handle
+    bytes_max: int = 4 << 20
+    """Of a request. One of the largest size that connections take, made of millions of empty names, would stop
+    everybody else for many seconds; only what carries records has a use for that."""
 
 
 class Spawns(Protocol):
@@ -61,6 +64,8 @@ class Dispatch:
             served = self._served.get(head.api_key)
             if served is None:
                 raise BadRequest(f"API {head.api_key} is not served")
+            if len(frame) > served.bytes_max:
+                raise BadRequest(f"{len(frame)} bytes of {APIS[head.api_key].name}; {served.bytes_max} are allowed")
             call = Call(connection, reply, head.version, head.correlation_id, head.client_id)
             if not served.versions[0] <= head.version <= served.versions[1]:
                 if head.api_key != API_VERSIONS:

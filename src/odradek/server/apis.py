@@ -37,6 +37,7 @@ from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.context import ContextOf
 from odradek.model.clock import Clock
+from odradek.model.settings import INT_MAX
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.storage.log_dirs import LogDirs
 
@@ -64,7 +65,7 @@ def served_by(node: Parts) -> dict[int, Served]:
     loggers = Loggers()
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     served: dict[int, Served] = {
-        0: Served(produce.VERSIONS, produce.Produce(broker).handle),
+        0: Served(produce.VERSIONS, produce.Produce(broker).handle, bytes_max=INT_MAX),
         1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, config.fetch_max_bytes).handle),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
