@@ -91,7 +91,7 @@ def test_a_port_that_another_takes_first_is_left_to_it(monkeypatch: pytest.Monke
         free = broker._free_ports()
         monkeypatch.setattr(broker, "_free_ports", lambda: [one.port, *free])
         with running_broker() as other:
-            assert other.port == free[0]
+            assert other.port in free
         monkeypatch.setattr(broker, "_free_ports", lambda: [one.port])
         with pytest.raises(BrokerFailed, match="did not start"), running_broker():
             pass
