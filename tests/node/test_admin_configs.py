@@ -22,7 +22,7 @@ from odradek.wire.messages.describe_configs import (
 )
 from odradek.wire.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
 
-TOPIC, BROKER, LOGGER = 2, 4, 8
+TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND = 0, 1, 2
 CONFIG = BrokerConfig.parse(
     {
@@ -113,6 +113,44 @@ def test_a_changed_setting_is_in_force_at_once(tmp_path: Path) -> None:
             assert (await produce(client, "orders", "x" * 100)).error_code == ErrorCode.MESSAGE_TOO_LARGE
         async with node_on(tmp_path) as client:
             assert (await produce(client, "orders", "x" * 100)).error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+    asyncio.run(main())
+
+
+def test_a_changed_default_counts_for_new_topics_too(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with node_on(tmp_path) as client:
+            assert await create_topic(client, "before", max_compaction_lag_ms="40") == ErrorCode.NONE
+            assert await alter(client, BROKER, "", ("log.cleaner.min.compaction.lag.ms", SET, "50")) == 0
+            assert await create_topic(client, "after", max_compaction_lag_ms="40") == ErrorCode.INVALID_CONFIG
+            assert await alter(client, BROKER, "", ("log.cleaner.min.compaction.lag.ms", DELETE, None)) == 0
+            assert await create_topic(client, "after", max_compaction_lag_ms="40") == ErrorCode.NONE
+
+    asyncio.run(main())
+
+
+def test_settings_of_groups_client_metrics_and_loggers(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with node_on(tmp_path) as client:
+            name = "consumer.session.timeout.ms"
+            assert layers(await one(client, GROUP, "g", name)) == [(f"group.{name}", "45000", 5)]
+            assert await alter(client, GROUP, "g", (name, SET, "50000")) == 0
+            assert await alter(client, GROUP, "g", (name, SET, "1")) == ErrorCode.INVALID_CONFIG
+            assert await alter(client, METRICS, "m", ("interval.ms", SET, "5000")) == 0
+            assert await alter(client, LOGGER, "1", ("odradek.broker.dispatch", SET, "ERROR")) == 0
+            assert (await one(client, LOGGER, "1", "odradek.broker.dispatch")).value == "ERROR"
+            assert await alter(client, LOGGER, "1", ("odradek.broker.dispatch", DELETE, None)) == 0
+            assert await alter(client, LOGGER, "2", ("root", SET, "ERROR")) == ErrorCode.INVALID_REQUEST
+        async with node_on(tmp_path) as client:
+            assert layers(await one(client, GROUP, "g", name)) == [(name, "50000", 8), (f"group.{name}", "45000", 5)]
+            assert layers(await one(client, METRICS, "m", "interval.ms")) == [("interval.ms", "5000", 7)]
+            answer = await client.ask(
+                ListConfigResourcesRequest(resource_types=(METRICS, GROUP)), ListConfigResourcesResponse, 1
+            )
+            assert {(each.resource_type, each.resource_name) for each in answer.config_resources} == {
+                (METRICS, "m"),
+                (GROUP, "g"),
+            }
 
     asyncio.run(main())
 
