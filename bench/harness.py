@@ -71,31 +71,42 @@ def _commit() -> str:
     return done.stdout.strip() or "unknown"
 
 
-def parser(description: str) -> argparse.ArgumentParser:
+def parser(description: str, rounds: int = 5) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--rounds", type=int, default=5, help="how often each piece of work is timed (default 5)")
+    parser.add_argument(
+        "--rounds", type=int, default=rounds, help=f"how often each piece of work is timed (default {rounds})"
+    )
     parser.add_argument("--save", action="store_true", help="keep the figures under bench/results")
     return parser
 
 
-def report(name: str, figures: list[Figure], *, save: bool) -> None:
-    rows = [("", "measured", "machine's limit", "of it", "bar")]
+def report(name: str, figures: list[Figure], *, save_them: bool) -> None:
+    rows: list[tuple[str, ...]] = [("", "measured", "machine's limit", "of it", "bar")]
     for figure in figures:
-        limit = f"{_number(figure.limit)} {figure.unit} {figure.limit_is}" if figure.limit is not None else ""
+        limit = f"{number(figure.limit)} {figure.unit} {figure.limit_is}" if figure.limit is not None else ""
         share = f"{figure.value / figure.limit:.2f}" if figure.limit else ""
         bar = figure.bar if figure.met is None else f"{figure.bar} {'met' if figure.met else 'MISSED'}"
-        rows.append((figure.what, f"{_number(figure.value)} {figure.unit}", limit, share, bar))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+        rows.append((figure.what, f"{number(figure.value)} {figure.unit}", limit, share, bar))
+    print_table(rows)
+    if save_them:
+        save(name, {"figures": [asdict(figure) for figure in figures]})
+
+
+def print_table(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-    if save:
-        RESULTS.mkdir(exist_ok=True)
-        path = RESULTS / f"{name}.json"
-        path.write_text(json.dumps({"machine": machine(), "figures": [asdict(f) for f in figures]}, indent=1) + "\n")
-        print(f"kept in {path.relative_to(Path(__file__).parent.parent)}", file=sys.stderr)
 
 
-def _number(value: float | None) -> str:
+def save(name: str, results: dict[str, object]) -> None:
+    """Keep results with the machine that they are from."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps({"machine": machine(), **results}, indent=1) + "\n")
+    print(f"kept in {path.relative_to(Path(__file__).parent.parent)}", file=sys.stderr)
+
+
+def number(value: float | None) -> str:
     if value is None:
         return ""
     return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"

@@ -298,7 +298,7 @@ def main() -> None:
         figures += read_figures(rounds, root)
         figures += open_figures(rounds, root)
         figures.append(recovery_figure(rounds, root))
-    harness.report("log", figures, save=options.save)
+    harness.report("log", figures, save_them=options.save)
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ def main() -> None:
     figures += message_figures(rounds, metadata_response(), 13, parts=1000, aim=1.5)
     figures += handler_figures(rounds)
     figures += start_up_figures(rounds)
-    harness.report("wire", figures, save=options.save)
+    harness.report("wire", figures, save_them=options.save)
 
 
 if __name__ == "__main__":

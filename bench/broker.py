@@ -1,0 +1,373 @@
+"""odradek next to Apache Kafka, on the same machine with the same load: ./run bench broker
+
+Both are started in turn, then both are up, and every piece of work is done on one and then on the other, round by
+round, after a round that does not count. The load comes from a process of its own (load.py), which tells its share of
+a CPU: where that is near 1, the figure says more about the load than about the broker. The table has medians.
+
+Needs Apache Kafka (Java and, at first, Maven) and about 12 GB in the temporary directory. Takes some ten minutes.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import harness
+from contenders import ApacheKafka, Contender, Odradek, Running, running
+from raw import Raw
+
+from odradek.testing.apache_kafka import VERSION, Unavailable
+
+PARTITIONS = 6
+TOPICS = 1_000
+_ALL = -1
+
+START = "start to the first acknowledged record"
+IDLE = "resident memory, idle"
+LOADED = "resident memory after the load"
+CPU = "CPU of the broker over the whole load"
+START_MANY = f"start with {TOPICS:,} topics of {PARTITIONS} partitions"
+METADATA = f"Metadata of all {TOPICS:,} topics, p50"
+FIRST_HALF = f"memory for a partition, the first {TOPICS * PARTITIONS // 2:,}"
+SECOND_HALF = f"memory for a partition, the next {TOPICS * PARTITIONS // 2:,}"
+
+
+class Bar(NamedTuple):
+    text: str
+    is_met: Callable[[float, float], bool]
+    """Given ours and Kafka's."""
+
+
+NO_BAR = Bar("", lambda _ours, _theirs: True)
+
+
+def at_least(ratio: float) -> Bar:
+    return Bar(f"at least {ratio}x", lambda ours, theirs: ours >= ratio * theirs)
+
+
+def at_most(ratio: float, text: str = "") -> Bar:
+    return Bar(text or f"at most {ratio:.2g}x", lambda ours, theirs: ours <= ratio * theirs)
+
+
+@dataclass(frozen=True)
+class Work:
+    """One row of the table: what load.py is told to do, and which of its figures counts."""
+
+    what: str
+    name: str
+    figure: str
+    unit: str
+    bar: Bar
+    parameters: dict[str, Any]
+    reads: str = ""
+    """The row whose topic this one reads."""
+    second: str = ""
+    """Another figure of the same run, with the same bar, as a row of its own."""
+    partitions: int = PARTITIONS
+
+
+def batches(record_bytes: int, batch_bytes: int, mb: int, acks: int = 1) -> dict[str, int]:
+    return {
+        "record_bytes": record_bytes,
+        "batch_bytes": batch_bytes,
+        "count": mb * 1_000_000 // batch_bytes,
+        "acks": acks,
+    }
+
+
+def single(connections: int) -> dict[str, int]:
+    return {"record_bytes": 100, "batch_bytes": 1, "count": 30_000, "connections": connections}
+
+
+MB, KB16 = 1_000_000, 16_384
+SMALL_MB, SMALL_16K = "produce 100 B, acks=1, batches of 1 MB", "produce 100 B, acks=1, batches of 16 KB"
+LARGE = "produce 1,000 B, acks=all, batches of 1 MB"
+SMALL_C, LARGE_C = "confluent-kafka: produce 100 B, acks=1", "confluent-kafka: produce 1,000 B, acks=all"
+WORKS = [
+    Work(SMALL_MB, "produce", "mb_s", "MB/s", at_least(1.2), batches(100, MB, 1_000)),
+    Work("fetch them", "fetch", "mb_s", "MB/s", at_least(1.1), {}, reads=SMALL_MB),
+    Work(SMALL_16K, "produce", "mb_s", "MB/s", at_least(1.2), batches(100, KB16, 400)),
+    Work("fetch them (16 KB)", "fetch", "mb_s", "MB/s", at_least(1.1), {}, reads=SMALL_16K),
+    Work(LARGE, "produce", "mb_s", "MB/s", at_least(1.2), batches(1_000, MB, 1_000, _ALL)),
+    Work("fetch them (1,000 B)", "fetch", "mb_s", "MB/s", at_least(1.1), {}, reads=LARGE),
+    Work("one record a request, 5 in flight", "produce", "requests_s", "/s", at_least(3), single(1)),
+    Work("the same on 10 connections", "produce", "requests_s", "/s", at_least(3), single(10)),
+    Work(
+        "one at a time, p50",
+        "latency",
+        "p50_us",
+        "us",
+        at_most(1),
+        {"count": 10_000},
+        second="p99_us",
+        partitions=1,
+    ),
+    Work(
+        "end to end at 10,000 records/s, p50",
+        "end_to_end",
+        "p50_us",
+        "us",
+        Bar("not above, under 10 ms", lambda ours, theirs: ours <= theirs and ours < 10_000),
+        {"rate": 10_000, "seconds": 5},
+        second="p99_us",
+        partitions=1,
+    ),
+    Work(
+        SMALL_C,
+        "confluent_produce",
+        "records_s",
+        "/s",
+        NO_BAR,
+        {"record_bytes": 100, "count": 1_000_000, "acks": "1"},
+    ),
+    Work(
+        "confluent-kafka: fetch them",
+        "confluent_fetch",
+        "records_s",
+        "/s",
+        at_least(1.0),
+        {"record_bytes": 100},
+        reads=SMALL_C,
+    ),
+    Work(
+        LARGE_C,
+        "confluent_produce",
+        "mb_s",
+        "MB/s",
+        NO_BAR,
+        {"record_bytes": 1_000, "count": 400_000, "acks": "all"},
+    ),
+    Work(
+        "confluent-kafka: fetch them (1,000 B)",
+        "confluent_fetch",
+        "mb_s",
+        "MB/s",
+        at_least(1.0),
+        {"record_bytes": 1_000},
+        reads=LARGE_C,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Row:
+    what: str
+    unit: str
+    ours: float
+    theirs: float
+    bar: str = ""
+    met: bool | None = None
+    load_cpu: float | None = None
+    """The share of a CPU that the load generator took, against us."""
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.theirs
+
+
+class Table:
+    """Figures by row and broker, over the rounds."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self._load: dict[str, list[float]] = defaultdict(list)
+
+    def add(self, what: str, broker: str, value: float, load_cpu: float | None = None) -> None:
+        self._values[what][broker].append(value)
+        if load_cpu is not None and broker == Odradek.name:
+            self._load[what].append(load_cpu)
+
+    def has(self, what: str) -> bool:
+        return what in self._values
+
+    def row(self, what: str, unit: str, bar: Bar) -> Row:
+        ours, theirs = (median(self._values[what][name]) for name in (Odradek.name, ApacheKafka.name))
+        load = median(self._load[what]) if self._load[what] else None
+        return Row(what, unit, ours, theirs, bar.text, bar.is_met(ours, theirs) if bar.text else None, load)
+
+
+@contextmanager
+def work_directory() -> Iterator[Path]:
+    path = Path(tempfile.mkdtemp(prefix="odradek-bench-"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+def run_load(name: str, **parameters: Any) -> dict[str, float]:
+    """In a process of its own."""
+    command = [sys.executable, str(Path(__file__).with_name("load.py")), name, json.dumps(parameters)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{name} failed: {done.stderr}")
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def progress(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+# --- the parts
+
+
+def measure_start(contenders: list[Contender], rounds: int, table: Table) -> None:
+    for number in range(rounds + 1):
+        for contender in contenders:
+            with ExitStack() as stack:
+                directory = prepared(contender, stack.enter_context(work_directory()))
+                broker = stack.enter_context(running(contender, directory))
+                if number:  # the first one fills the page cache with the programs
+                    table.add(START, contender.name, broker.start_s)
+                    table.add(IDLE, contender.name, broker.resident_mb())
+
+
+def prepared(contender: Contender, root: Path) -> Path:
+    directory = root / contender.name.replace(" ", "-").lower()
+    directory.mkdir()
+    contender.prepare(directory)
+    return directory
+
+
+def measure_load(contenders: list[Contender], rounds: int, table: Table) -> None:
+    with work_directory() as root, ExitStack() as stack:
+        brokers: dict[str, Running] = {}
+        for contender in contenders:
+            directory = prepared(contender, root)
+            brokers[contender.name] = stack.enter_context(running(contender, directory))
+        for number in range(rounds + 1):
+            progress(f"round {number} of {rounds}" if number else "warm-up")
+            one_round(brokers, number, table if number else Table())
+        for name, broker in brokers.items():
+            table.add(LOADED, name, broker.resident_mb())
+
+
+def one_round(brokers: dict[str, Running], number: int, table: Table) -> None:
+    topics: dict[tuple[str, str], str] = {}
+    before = {name: broker.cpu_s() for name, broker in brokers.items()}
+    for position, work in enumerate(WORKS):
+        for name, broker in sorted(brokers.items(), reverse=bool(number % 2)):
+            topic = topics[work.reads, name] if work.reads else new_topic(broker, work, f"bench-{number}-{position}")
+            topics[work.what, name] = topic
+            result = run_load(work.name, address=broker.address, topic=topic, **_partitions(work), **work.parameters)
+            table.add(work.what, name, result[work.figure], result["own_cpu"])
+            if work.second:
+                table.add(second_name(work), name, result[work.second], result["own_cpu"])
+            progress(f"  {name:13} {work.what:45} {result[work.figure]:12,.1f} {work.unit}")
+    for name, broker in brokers.items():
+        table.add(CPU, name, broker.cpu_s() - before[name])
+        raw = Raw(broker.address)
+        raw.delete_topics(sorted({topic for (_, owner), topic in topics.items() if owner == name}))
+
+
+def second_name(work: Work) -> str:
+    return work.what.replace("p50", "p99")
+
+
+def _partitions(work: Work) -> dict[str, int]:
+    return {} if work.partitions == 1 or work.name == "confluent_produce" else {"partitions": work.partitions}
+
+
+def new_topic(broker: Running, work: Work, name: str) -> str:
+    raw = Raw(broker.address)
+    raw.create_topics([name], work.partitions)
+    raw.wait_for_leaders(name, work.partitions)
+    raw.close()
+    return name
+
+
+def create_half(broker: Running, what: str, first: int, name: str, table: Table) -> None:
+    before = broker.resident_mb()
+    raw = Raw(broker.address)
+    last = first + TOPICS // 2
+    for start in range(first, last, 100):
+        raw.create_topics([f"many-{number}" for number in range(start, start + 100)], PARTITIONS)
+    raw.wait_for_leaders(f"many-{last - 1}", PARTITIONS)
+    raw.close()
+    table.add(what, name, (broker.resident_mb() - before) * 1024 / (TOPICS * PARTITIONS / 2))
+
+
+def measure_many_topics(contenders: list[Contender], rounds: int, table: Table) -> None:
+    """Start, Metadata, and memory with many topics; and whether the memory grows in line with them."""
+    with work_directory() as root:
+        directories = {each.name: prepared(each, root) for each in contenders}
+        for contender in contenders:
+            progress(f"  {contender.name}: {TOPICS:,} topics")
+            with running(contender, directories[contender.name]) as broker:
+                create_half(broker, FIRST_HALF, 0, contender.name, table)
+                create_half(broker, SECOND_HALF, TOPICS // 2, contender.name, table)
+        for number in range(rounds + 1):
+            for contender in contenders:
+                with running(contender, directories[contender.name]) as broker:
+                    result = run_load("metadata", address=broker.address, count=200 if number else 20)
+                    if number:
+                        table.add(START_MANY, contender.name, broker.start_s)
+                        table.add(METADATA, contender.name, result["p50_us"], result["own_cpu"])
+
+
+# --- the table
+
+
+def rows_of(table: Table) -> Iterator[Row]:
+    """Those that were measured."""
+    wanted: list[tuple[str, str, Bar]] = []
+    for work in WORKS:
+        wanted.append((work.what, work.unit, work.bar))
+        if work.second:
+            wanted.append((second_name(work), work.unit, work.bar))
+    wanted += [
+        (START, "s", at_most(1 / 8, "at most 1/8, goal 0.3 s")),
+        (IDLE, "MB", at_most(1 / 6, "at most 1/6, goal 50 MB")),
+        (LOADED, "MB", at_most(1 / 6, "at most 1/6")),
+        (START_MANY, "s", at_most(1 / 3, "at most 1/3")),
+        (METADATA, "us", at_most(1.5)),
+        (FIRST_HALF, "KB", NO_BAR),
+        (SECOND_HALF, "KB", NO_BAR),
+        (CPU, "s", at_most(1, "not above")),
+    ]
+    for what, unit, bar in wanted:
+        if table.has(what):
+            yield table.row(what, unit, bar)
+
+
+def show(rows: list[Row]) -> None:
+    lines: list[tuple[str, ...]] = [("", "odradek", "Apache Kafka", "ratio", "bar", "load's CPU")]
+    for row in rows:
+        bar = row.bar if row.met is None else f"{row.bar}: {'met' if row.met else 'MISSED'}"
+        load = "" if row.load_cpu is None else f"{row.load_cpu:.2f}"
+        values = [f"{harness.number(value)} {row.unit}" for value in (row.ours, row.theirs)]
+        lines.append((row.what, *values, f"{row.ratio:.2f}", bar, load))
+    harness.print_table(lines)
+
+
+def main() -> None:
+    parser = harness.parser(__doc__ or "", rounds=3)
+    parser.add_argument("--only", choices=("load", "start", "topics"), help="one part of it")
+    options = parser.parse_args()
+    try:
+        contenders: list[Contender] = [ApacheKafka(), Odradek()]
+    except Unavailable as error:
+        sys.exit(f"bench broker: {error}")
+    table = Table()
+    parts = {"start": measure_start, "load": measure_load, "topics": measure_many_topics}
+    for name, part in parts.items():
+        if options.only in (None, name):
+            progress(name)
+            part(contenders, options.rounds, table)
+    rows = list(rows_of(table))
+    show(rows)
+    if options.save:
+        harness.save("broker", {"apache_kafka": VERSION, "rounds": options.rounds, "rows": list(map(asdict, rows))})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""The two brokers of `./run bench broker`, each a process of its own on loopback, with what the system says of it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import load
+from raw import Raw
+
+from odradek.testing import apache_kafka
+
+_TICKS_S = os.sysconf("SC_CLK_TCK")
+_PAUSE_S = 0.002
+_START_S = 60
+_STOP_S = 60
+_OPTIONS = (
+    # What kafka-server-start.sh gives the JVM.
+    *("-Xmx1G", "-Xms1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20"),
+    *("-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"),
+)
+
+
+class Running(NamedTuple):
+    """A broker that has acknowledged a record."""
+
+    pid: int
+    address: str
+    start_s: float
+    """From the start of the process to the first acknowledged record."""
+
+    def cpu_s(self) -> float:
+        """So far, of all its threads, and of child processes that ended."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / _TICKS_S
+
+    def resident_mb(self) -> float:
+        lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return int(next(line for line in lines if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+class Contender(Protocol):
+    name: str
+
+    def prepare(self, directory: Path) -> None:
+        """What is done once before the first start, and not timed."""
+        ...
+
+    def command(self, directory: Path, port: int) -> list[str]: ...
+
+
+class Odradek:
+    name = "odradek"
+
+    def prepare(self, directory: Path) -> None:
+        """It formats an empty directory itself."""
+
+    def command(self, directory: Path, port: int) -> list[str]:
+        return [sys.executable, "-m", "odradek", "serve", "--data", str(directory), "--listen", f"127.0.0.1:{port}"]
+
+
+class ApacheKafka:
+    name = "Apache Kafka"
+
+    def __init__(self) -> None:
+        self._kafka = apache_kafka.find()
+
+    def prepare(self, directory: Path) -> None:
+        properties = self._properties(directory, *_free_ports(2))
+        done = self._kafka.run(
+            "kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", str(properties)
+        )
+        if done.status != 0:
+            raise RuntimeError(f"kafka-storage format failed: {done.out}{done.err}")
+
+    def command(self, directory: Path, port: int) -> list[str]:
+        properties = self._properties(directory, port, _free_ports(1)[0])
+        return self._kafka.command("kafka.Kafka", str(properties), options=_OPTIONS)
+
+    def _properties(self, directory: Path, port: int, controller_port: int) -> Path:
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller_port}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(directory),
+            "offsets.topic.replication.factor": "1",
+        }
+        path = directory.with_name(directory.name + ".properties")
+        path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        return path
+
+
+@contextmanager
+def running(contender: Contender, directory: Path) -> Iterator[Running]:
+    """Started on `directory`, up to its first acknowledged record; stopped properly in the end."""
+    (port,) = _free_ports(1)
+    output = directory.with_name(directory.name + ".log")
+    with output.open("ab") as sink:
+        command = contender.command(directory, port)
+        begin = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
+    try:
+        address = f"127.0.0.1:{port}"
+        _await_first_record(process, address, output)
+        yield Running(process.pid, address, time.perf_counter() - begin)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _await_first_record(process: subprocess.Popen[bytes], address: str, output: Path) -> None:
+    batch, _ = load.batch_of(1, 100)
+    deadline = time.perf_counter() + _START_S
+    while time.perf_counter() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"the broker ended: {output.read_text(errors='replace')[-2000:]}")
+        try:
+            raw = Raw(address)
+        except OSError:
+            time.sleep(_PAUSE_S)
+            continue
+        try:
+            while raw.produce("first", batch) != 0:
+                try:
+                    raw.create_topics(["first"], 1)
+                except RuntimeError:  # it exists and has no leader yet, or the broker is not ready
+                    time.sleep(_PAUSE_S)
+        finally:
+            raw.close()
+        return
+    raise RuntimeError(f"no record was acknowledged within {_START_S} s: {output}")
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
