@@ -16,6 +16,7 @@ from odradek.broker.dispatch import Dispatch, Served
 from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.handlers import api_versions, fetch, list_offsets, produce
 from odradek.broker.partition import Partition
+from odradek.broker.read_ahead import ReadAhead
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
@@ -92,14 +93,16 @@ def values_of(data: PartitionData) -> list[str]:
 
 @asynccontextmanager
 async def broker_with(root: Path, config: TopicConfig) -> AsyncIterator[tuple[Client, Broker, str, int]]:
-    logs = LogDirs.open(OpenFiles(OsFiles()), [str(root)], Setting(CLOCK, lambda _: config, lambda: "0" * 32))
+    files = OsFiles()
+    logs = LogDirs.open(OpenFiles(files), [str(root)], Setting(CLOCK, lambda _: config, lambda: "0" * 32))
     with ThreadPoolExecutor(2) as pool:
         broker = Broker(1, "cluster", Flusher(pool))
         where = TopicPartition("orders", 0)
         broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK)
+        sessions = FetchSessions(CLOCK, Random(0))
         served: dict[int, Served] = {
             0: Served(produce.VERSIONS, produce.Produce(broker).handle),
-            1: Served(fetch.VERSIONS, fetch.Fetch(broker, FetchSessions(CLOCK, Random(0))).handle),
+            1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, ReadAhead(files, pool)).handle),
             2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         }
         served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)

@@ -33,6 +33,7 @@ from odradek.broker.handlers import (
 )
 from odradek.broker.loggers import Loggers
 from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.context import ContextOf
@@ -52,6 +53,7 @@ class Parts:
     settings: Settings
     logs: LogDirs
     pool: Executor
+    read_ahead: ReadAhead
     tasks: Spawns
     clock: Clock
     broker_epoch: int
@@ -66,7 +68,7 @@ def served_by(node: Parts) -> dict[int, Served]:
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, produce.Produce(broker).handle, bytes_max=INT_MAX),
-        1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, config.fetch_max_bytes).handle),
+        1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, node.read_ahead, config.fetch_max_bytes).handle),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
         10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator().handle),

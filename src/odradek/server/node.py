@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch
+from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
 from odradek.controller import brokers
@@ -178,6 +179,7 @@ class Node:
             settings=self._settings,
             logs=logs,
             pool=pool,
+            read_ahead=ReadAhead(self._files, pool),
             tasks=tasks,
             clock=self._clock,
             broker_epoch=epoch,

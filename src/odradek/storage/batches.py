@@ -1,6 +1,6 @@
 """Walking over the batches of a segment's file: by heads alone, or reading and checking every byte."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import NamedTuple
 
@@ -8,6 +8,9 @@ from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import FilePos, Offset
 from odradek.records.batch import HEAD_SIZE, LENGTH_MIN, LOG_OVERHEAD, BatchHead, check_crc, parse_head
 from odradek.storage.files import File
+
+Read = Callable[[int, int], bytes]
+"""How many bytes, and from where: `File.read`, or `File.read_cached`."""
 
 _CHUNK = 1 << 20
 _HEADS_CHUNK = 8 << 10
@@ -24,23 +27,23 @@ class Place(NamedTuple):
     last_offset: Offset
 
 
-def find(file: File, size: int, offset: Offset, start: FilePos, first_ends: Offset | None = None) -> Place | None:
-    """The first batch from `start` on whose last offset is at least `offset`.
+def find(read: Read, size: int, offset: Offset, start: FilePos, first_ends: Offset | None = None) -> Place | None:
+    """The first batch from `start` on whose last offset is at least `offset`, in a file of `size` bytes.
 
     Where an index says that a batch at `start` ends with offset `first_ends`, that is held against the file: another
     batch there, or none, raises CorruptBatch.
     """
     position: int = start
-    chunk, chunk_at = b"", 0
+    chunk, chunk_at, chunk_size = b"", 0, _HEADS_CHUNK
     while position + HEAD_SIZE <= size:
         at = position - chunk_at
         if at + HEAD_SIZE > len(chunk):
-            chunk, chunk_at, at = file.read(min(_HEADS_CHUNK, size - position), position), position, 0
+            chunk, chunk_at, at = read(min(chunk_size, size - position), position), position, 0
             if len(chunk) < HEAD_SIZE:
                 break
         base, length, delta = _PLACE.unpack_from(chunk, at)
         if length < LENGTH_MIN:
-            raise CorruptBatch(f"{file.path} at {position}: batch length {length} is shorter than a batch head")
+            raise CorruptBatch(f"batch length {length} at {position} is shorter than a batch head")
         if first_ends is not None:
             if base + delta != first_ends:
                 break
@@ -48,8 +51,9 @@ def find(file: File, size: int, offset: Offset, start: FilePos, first_ends: Offs
         if base + delta >= offset:
             return Place(FilePos(position), length + LOG_OVERHEAD, Offset(base), Offset(base + delta))
         position += length + LOG_OVERHEAD
+        chunk_size = HEAD_SIZE if length > _HEADS_CHUNK else _HEADS_CHUNK  # the next one is likely to be as large
     if first_ends is not None:
-        raise CorruptBatch(f"{file.path} at {start}: no batch that ends with offset {first_ends}")
+        raise CorruptBatch(f"no batch at {start} that ends with offset {first_ends}")
     return None
 
 

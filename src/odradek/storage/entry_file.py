@@ -67,9 +67,9 @@ class EntryFile:
     def last(self) -> tuple[int, ...] | None:
         return self.entry(self.count - 1) if self.count else None
 
-    def floor(self, key: int) -> tuple[int, ...] | None:
-        """The last entry whose first field is at most `key`."""
-        after = self._count_up_to(key)
+    def floor(self, key: int, *, cached: bool = False) -> tuple[int, ...] | None:
+        """The last entry whose first field is at most `key`. If `cached`, may raise NotCached."""
+        after = self._count_up_to(key, cached=cached)
         return self.entry(after - 1) if after else None
 
     def truncate(self, count: int) -> None:
@@ -108,35 +108,48 @@ class EntryFile:
         self._handle.pin()
         return self._handle
 
-    def _count_up_to(self, key: int) -> int:
+    def _count_up_to(self, key: int, *, cached: bool = False) -> int:
         if not self.count:
             return 0
-        if self._stored and (not self._tail or self.entry(self._stored)[0] > key):
-            return self._search_stored(key)
-        return bisect_right(range(self.count), key, lo=self._stored, key=lambda number: self.entry(number)[0])
+        if self._tail and self._struct.unpack_from(self._tail)[0] <= key:
+            return self._stored + self._count_in(self._tail, key)
+        return self._search_stored(key, cached) if self._stored else 0
 
-    def _search_stored(self, key: int) -> int:
-        size, page = self._struct.size, self._page
-        if page is not None:
-            first, count = self._page_first, len(page) // size
-            if self.entry(first)[0] <= key < self.entry(first + count - 1)[0]:
-                return bisect_right(range(first + count), key, lo=first, key=lambda number: self.entry(number)[0])
+    def _search_stored(self, key: int, cached: bool) -> int:
+        # Who reads on from where he was needs the page that is kept, or the next one.
+        page, first = self._page, self._page_first
+        for _ in range(2):
+            if page is None or self._struct.unpack_from(page)[0] > key:
+                break
+            after = first + len(page) // self._struct.size
+            if after == self._stored or self._struct.unpack_from(page, len(page) - self._struct.size)[0] >= key:
+                return first + self._count_in(page, key)
+            page = self._load_page(after, cached=cached)  # or the same again, if it has grown since
+            first = self._page_first
         # The first entry of each page tells which page to load; only that one replaces the page that is kept.
-        file, unpack = self._handle.get(), self._struct.unpack
+        size, unpack = self._struct.size, self._struct.unpack
         pages = range(0, self._stored, _PAGE_ENTRIES)
-        after = bisect_right(pages, key, key=lambda number: unpack(file.read(size, number * size))[0])
+        after = bisect_right(pages, key, key=lambda number: unpack(self._read(size, number * size, cached))[0])
         if after == 0:
             return 0
         first = pages[after - 1]
-        page = self._load_page(first)
-        return bisect_right(range(first + len(page) // size), key, lo=first, key=lambda number: self.entry(number)[0])
+        return first + self._count_in(self._load_page(first, cached=cached), key)
 
-    def _load_page(self, number: int) -> bytes:
+    def _count_in(self, entries: bytes | bytearray, key: int) -> int:
+        """How many of these have a first field of at most `key`."""
+        size, unpack_from = self._struct.size, self._struct.unpack_from
+        return bisect_right(range(len(entries) // size), key, key=lambda number: unpack_from(entries, number * size)[0])
+
+    def _load_page(self, number: int, *, cached: bool = False) -> bytes:
         size = self._struct.size
         first = number - number % _PAGE_ENTRIES
         wanted = min(_PAGE_ENTRIES, self._stored - first) * size
-        page = self._handle.get().read(wanted, first * size)
+        page = self._read(wanted, first * size, cached)
         if len(page) != wanted:
             raise OSError(f"{self._handle.path}: {len(page)} bytes at {first * size} where {wanted} were expected")
         self._page, self._page_first = page, first
         return page
+
+    def _read(self, size: int, at: int, cached: bool) -> bytes:
+        file = self._handle.get()
+        return file.read_cached(size, at) if cached else file.read(size, at)

@@ -4,6 +4,7 @@
 request and fills up; both pass the same tests.
 """
 
+import errno
 import fcntl
 import os
 from typing import NamedTuple, Protocol
@@ -14,6 +15,21 @@ from odradek.records.batch import Buffer
 # The size of a file that grew is part of what fdatasync makes safe; only times are left out. macOS has neither call.
 _sync = getattr(os, "fdatasync", os.fsync)
 _allocate = getattr(os, "posix_fallocate", None)
+_NOWAIT = getattr(os, "RWF_NOWAIT", None)
+_CANNOT_TELL = (errno.EOPNOTSUPP, errno.EINVAL)
+"""Said by file systems that do not know what is cached."""
+_RUN_BYTES = 128 << 10
+"""What Linux reads ahead unless it is told otherwise."""
+
+
+class NotCached(Exception):
+    """Bytes of a file are not in memory: to read them now would mean to wait for the disk."""
+
+    def __init__(self, path: str, at: int, size: int) -> None:
+        super().__init__(f"{path}: {size} bytes at {at} are not in memory")
+        self.path = path
+        self.at = at
+        self.size = size
 
 
 class Entry(NamedTuple):
@@ -31,6 +47,17 @@ class File(Protocol):
 
     def read(self, size: int, at: int) -> bytes:
         """Up to `size` bytes from `at`; fewer only at the end of the file."""
+        ...
+
+    def read_cached(self, size: int, at: int) -> bytes:
+        """As `read`, but raises NotCached rather than wait for the disk, where the system can tell."""
+        ...
+
+    def check_cached(self, size: int, at: int) -> None:
+        """Raise NotCached if some of these bytes are not in memory.
+
+        It looks at a byte here and there: what the system reads ahead and forgets are runs of pages.
+        """
         ...
 
     def write(self, data: Buffer, at: int) -> None:
@@ -102,6 +129,39 @@ class OsFile:
             rest = self.read(size - len(data), at + len(data))
             return data + rest if rest else data
         return data
+
+    def read_cached(self, size: int, at: int) -> bytes:
+        if _NOWAIT is None:
+            return self.read(size, at)
+        buffer = bytearray(size)
+        try:
+            have = os.preadv(self._fd, (buffer,), at, _NOWAIT)
+        except BlockingIOError:
+            raise NotCached(self.path, at, size) from None
+        except OSError as error:
+            if error.errno not in _CANNOT_TELL:
+                raise
+            return self.read(size, at)
+        if have < size and at + have < self.size():
+            raise NotCached(self.path, at + have, size - have)
+        del buffer[have:]
+        return bytes(buffer)
+
+    def check_cached(self, size: int, at: int) -> None:
+        if _NOWAIT is None:
+            return
+        fd, byte, preadv, end = self._fd, (bytearray(1),), os.preadv, at + size
+        place = at
+        try:
+            for place in range(at, end, _RUN_BYTES):
+                preadv(fd, byte, place, _NOWAIT)
+            place = end - 1
+            preadv(fd, byte, place, _NOWAIT)
+        except BlockingIOError:
+            raise NotCached(self.path, place, end - place) from None
+        except OSError as error:
+            if error.errno not in _CANNOT_TELL:
+                raise
 
     def write(self, data: Buffer, at: int) -> None:
         done = os.pwrite(self._fd, data, at)

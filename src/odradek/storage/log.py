@@ -326,7 +326,10 @@ class Log:
 
     def advance_high_watermark(self, offset: Offset) -> None:
         """Everything below `offset` is replicated as far as it must be. It never falls, but by a truncation."""
-        self.high_watermark = max(self.high_watermark, min(offset, self.end_offset))
+        if offset > self.end_offset:
+            offset = self.end_offset
+        if offset > self.high_watermark:
+            self.high_watermark = offset
         decided = self._unreplicated_txns
         while decided and decided[0][1] < self.high_watermark:
             decided.popleft()
@@ -346,17 +349,26 @@ class Log:
 
     @_guarded
     def read(
-        self, offset: Offset, bytes_max: int, until: Offset | None = None, *, one_batch: bool = True
+        self,
+        offset: Offset,
+        bytes_max: int,
+        until: Offset | None = None,
+        *,
+        one_batch: bool = True,
+        cached: bool = False,
     ) -> Slice | None:
         """Batches from the one that holds `offset` on: up to `bytes_max`, and none at or past `until`.
 
         The first batch is always whole, and with `one_batch` it comes however large it is. None where there is nothing
-        to read. The slice is to be read before the log changes, or its handle pinned.
+        to read. The slice is to be read before the log changes, or its handle pinned. With `cached` it raises NotCached
+        where it, or one who sends the slice, would wait for the disk.
         """
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset)
+        if offset == self.end_offset:
+            return None
         end = None if until is None or until >= self.end_offset else until
-        return self._segments.read(offset, bytes_max, end, one_batch=one_batch)
+        return self._segments.read(offset, bytes_max, end, one_batch=one_batch, cached=cached)
 
     def records(self, offset: Offset, until: Offset | None = None) -> Iterator[tuple[BatchHead, Record]]:
         """Every record from `offset` on, one by one, checked: for tools and tests, not for the hot path."""

@@ -27,9 +27,12 @@ class OffsetIndex:
     def append(self, last_offset: Offset, position: FilePos) -> None:
         self.entries.append(last_offset - self._base, position)
 
-    def lookup(self, offset: Offset) -> tuple[Offset, FilePos]:
-        """An offset not above `offset`, and a position from which on it is to be found."""
-        found = self.entries.floor(offset - self._base)
+    def lookup(self, offset: Offset, *, cached: bool = False) -> tuple[Offset, FilePos]:
+        """An offset not above `offset`, and a position from which on it is to be found.
+
+        If `cached`, may raise NotCached.
+        """
+        found = self.entries.floor(offset - self._base, cached=cached)
         return (Offset(self._base + found[0]), FilePos(found[1])) if found else (self._base, FilePos(0))
 
     def last(self) -> tuple[Offset, FilePos]:

@@ -45,6 +45,10 @@ class Slice(NamedTuple):
     def read(self) -> bytes:
         return self.handle.get().read(self.size, self.position)
 
+    def check_cached(self) -> None:
+        """Raise NotCached if one who reads or sends it would wait for the disk."""
+        self.handle.get().check_cached(self.size, self.position)
+
 
 class Segment:
     __slots__ = (
@@ -246,17 +250,18 @@ class Segment:
 
     # --- reading
 
-    def find(self, offset: Offset) -> Place | None:
-        """The first batch whose last offset is at least `offset`."""
-        indexed, position = self.index.lookup(offset)
+    def find(self, offset: Offset, *, cached: bool = False) -> Place | None:
+        """The first batch whose last offset is at least `offset`. If `cached`, may raise NotCached."""
+        indexed, position = self.index.lookup(offset, cached=cached)
         file = self.log.get()
+        read = file.read_cached if cached else file.read
         if not 0 < position < self.size:  # no entry; or one that is damaged
-            return batches.find(file, self.size, offset, FilePos(0))
+            return batches.find(read, self.size, offset, FilePos(0))
         try:
-            return batches.find(file, self.size, offset, position, first_ends=indexed)
+            return batches.find(read, self.size, offset, position, first_ends=indexed)
         except CorruptBatch:
             # The index or the log is damaged. If it is the index, a walk from the start gets there all the same.
-            return batches.find(file, self.size, offset, FilePos(0))
+            return batches.find(read, self.size, offset, FilePos(0))
 
     def heads(self, start: Offset) -> Iterator[tuple[FilePos, BatchHead]]:
         """The heads of all batches from the one that holds `start` on."""
@@ -359,7 +364,7 @@ class Segment:
             self._check_last_aborted(file, self.txn_index.entries()[-1])
 
     def _check_last_entry(self, file: File, offset: Offset, position: FilePos) -> None:
-        place = batches.find(file, self.size, offset, position) if 0 < position < self.size else None
+        place = batches.find(file.read, self.size, offset, position) if 0 < position < self.size else None
         if place is None or place.position != position or place.last_offset != offset:
             raise CorruptFile(f"{self.index.entries.path}: no batch ends with offset {offset} at position {position}")
 

@@ -78,19 +78,26 @@ class Segments:
 
     # --- reading
 
-    def read(self, offset: Offset, bytes_max: int, end: Offset | None, *, one_batch: bool) -> Slice | None:
+    def read(
+        self, offset: Offset, bytes_max: int, end: Offset | None, *, one_batch: bool, cached: bool
+    ) -> Slice | None:
         """See Log.read. `end` is None where every batch may be read."""
         for number in range(self._number_of(offset), len(self._all)):
             segment = self._all[number]
             if end is not None and segment.base_offset >= end:
                 return None
-            place = segment.find(offset)
+            place = segment.find(offset, cached=cached)
             if place is None:
                 continue  # a cleaned segment may have nothing at or past the offset
             limit = segment.size if end is None else self._limit_in(number, end)
             wanted = max(bytes_max, place.size) if one_batch else bytes_max
             size = min(wanted, limit - place.position)
-            return Slice(segment.log, place.position, size) if size >= place.size else None
+            if size < place.size:
+                return None
+            found = Slice(segment.log, place.position, size)
+            if cached:
+                found.check_cached()
+            return found
         return None
 
     def records(self, start: Offset, end: Offset) -> Iterator[tuple[BatchHead, Record]]:

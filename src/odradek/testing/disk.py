@@ -25,7 +25,7 @@ from random import Random
 from typing import IO, TYPE_CHECKING
 
 from odradek.model.errors import DirectoryInUse
-from odradek.storage.files import Entry, File, Lock
+from odradek.storage.files import Entry, File, Lock, NotCached
 from odradek.testing.clock import ManualClock
 from odradek.testing.nodes import DirNode, FileNode, Link, Rename, Unlink
 
@@ -93,10 +93,20 @@ class FaultyFile:
         self.path = path
 
     def read(self, size: int, at: int) -> bytes:
+        self._disk.warm(self.path)
         with self._disk.during(Op.READ, self.path):
             data = bytes(self._open_node().content[at : at + size])
             self._disk.bytes_read += len(data)
             return data
+
+    def read_cached(self, size: int, at: int) -> bytes:
+        self.check_cached(size, at)
+        return self.read(size, at)
+
+    def check_cached(self, size: int, at: int) -> None:
+        with self._disk.lock_all:
+            if self.path in self._disk.cold:
+                raise NotCached(self.path, at, size)
 
     def write(self, data: "Buffer", at: int) -> None:
         with self._disk.lock_all:
@@ -185,6 +195,10 @@ class FaultyDisk:
         self.handles: Counter[str] = Counter()
         """Open files by path."""
         self.locks: set[str] = set()
+        self.cold: set[str] = set()
+        """Files that are not in memory: the first to read from one waits for the disk, and brings it there."""
+        self.waited: list[str] = []
+        """Names of the threads that did wait."""
         self._root = DirNode()
         self._faults: list[Fault] = []
         self._capacities: dict[str, int] = {}
@@ -207,6 +221,11 @@ class FaultyDisk:
         """All that was not synced is gone; with `rng`, some of it may be there, and the last write torn."""
         self.crash()
         self._root.lose_power(rng)
+
+    def warm(self, path: str) -> None:
+        if path in self.cold:
+            self.cold.discard(path)
+            self.waited.append(threading.current_thread().name)
 
     def die_at(self, number: int) -> None:
         """The process dies in its change number `number` from now on; a write is half done then, others not at all."""

@@ -9,7 +9,7 @@ from typing import Any
 from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Node, NodeSetting, Surroundings
 from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.create_topics import (
     CreatableTopic,
@@ -27,9 +27,12 @@ from odradek.wire.messages.produce import (
 
 
 @asynccontextmanager
-async def node_on(*directories: Path, **settings: Any) -> AsyncIterator[RawClient]:
+async def node_on(
+    *directories: Path, surroundings: Surroundings | None = None, **settings: Any
+) -> AsyncIterator[RawClient]:
     """A client of a node that is stopped in the end."""
-    node = await Node.start(NodeSetting(directories=list(map(str, directories)), port=0, **settings))
+    setting = NodeSetting(directories=list(map(str, directories)), port=0, **settings)
+    node = await Node.start(setting, surroundings or Surroundings())
     client = await RawClient.connect(*node.address)
     try:
         async with asyncio.timeout(60):

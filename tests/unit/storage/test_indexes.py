@@ -61,6 +61,24 @@ def test_every_entry_is_found_wherever_it_lies(handle: Handle, count: int) -> No
         handle.get().truncate(0)
 
 
+def test_entries_are_found_after_all_that_waited_in_memory_were_cut(handle: Handle) -> None:
+    entries = stored(handle, 600)
+    entries.append(6000, 600)
+    entries.truncate(600)
+    assert entries.floor(9999) == (5990, 599)
+    assert entries.floor(5) == (0, 0)
+
+
+@pytest.mark.parametrize("step", [1, 200, 700])
+def test_reading_on_needs_each_page_once(disk: FaultyDisk, handle: Handle, step: int) -> None:
+    entries = stored(handle, 5000)
+    entries.floor(0)
+    disk.bytes_read = 0
+    for number in range(0, 5000, step):
+        assert entries.floor(number * 10) == (number * 10, number)
+    assert disk.bytes_read <= 2 * 5000 * PAIR.size
+
+
 def test_entries_wait_in_memory_and_are_written_some_hundred_at_a_time(disk: FaultyDisk, handle: Handle) -> None:
     entries = EntryFile(handle, PAIR, 0)
     for number in range(511):

@@ -8,12 +8,14 @@ from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER, Handled
 from odradek.broker.fetch_sessions import Context, FetchSessions, Found, Wanted
 from odradek.broker.partition import Partition
+from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.sending import PinnedSlice
 from odradek.broker.waiting import WaitingFetch
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, FencedLeaderEpoch, OffsetOutOfRange
 from odradek.model.numbers import NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.settings import INT_MAX
+from odradek.storage.files import NotCached
 from odradek.storage.log import Log
 from odradek.storage.segment import Slice
 from odradek.wire.messages.fetch import (
@@ -33,6 +35,7 @@ VERSIONS = (4, 18)
 _BY_ID_SINCE = 13
 _LEADERS_SINCE = 16
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
+_STEPS_MAX = 20
 
 
 class _Read(NamedTuple):
@@ -44,6 +47,8 @@ class _Read(NamedTuple):
     error: BrokerError | None = None
     diverging: EpochEndOffset | None = None
     """Where the epoch of the client's last record ended here, if its log went another way."""
+    cold: NotCached | None = None
+    """It has something, but that must be read from the disk first."""
 
     @property
     def is_urgent(self) -> bool:
@@ -55,11 +60,41 @@ class NotLeaderOrFollower(BrokerError):
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+class _Terms(NamedTuple):
+    """What holds for all partitions of a fetch."""
+
+    by_id: bool
+    committed: bool
+    cached: bool
+    """What is not in memory is not waited for."""
+    follower: int
+    is_negative: bool
+
+    @classmethod
+    def of(cls, version: int, request: FetchRequest, *, cached: bool) -> "_Terms":
+        return cls(
+            version >= _BY_ID_SINCE,
+            request.isolation_level == _READ_COMMITTED,
+            cached,
+            max(request.replica_id, request.replica_state.replica_id),
+            request.max_bytes < 0,
+        )
+
+    def check(self, partition: Partition, asked: FetchPartition) -> None:
+        if self.follower >= 0:
+            raise NotLeaderOrFollower(f"broker {self.follower} is no follower of {partition.log.partition}")
+        if self.is_negative or asked.partition_max_bytes < 0:
+            raise BrokerError("a fetch of less than nothing")
+
+
 class Fetch:
-    def __init__(self, broker: Broker, sessions: FetchSessions, bytes_max: int = INT_MAX) -> None:
+    def __init__(
+        self, broker: Broker, sessions: FetchSessions, read_ahead: ReadAhead, bytes_max: int = INT_MAX
+    ) -> None:
         """`bytes_max` is fetch.max.bytes."""
         self._broker = broker
         self._sessions = sessions
+        self._read_ahead = read_ahead
         self._bytes_max = bytes_max
 
     def handle(self, call: Call, request: FetchRequest) -> Handled:
@@ -69,11 +104,18 @@ class Fetch:
             context = self._sessions.begin(request, call.version)
         except BrokerError as error:
             return FetchResponse(error_code=error.code)
-        reads = self._read_all(call.version, context.wanted, request)
-        have = sum(read.part.size for read in reads if read.part)
+        reads = self._read_all(call, context, request, cached=True)
+        have = 0
+        is_urgent = request.max_wait_ms <= 0 or not reads
+        for read in reads:
+            if read.part is not None:
+                have += read.part.size
+            elif read.cold is not None:
+                return self._answer_from_disk(call, context, request, reads)
+            elif read.is_urgent:
+                is_urgent = True
         wanted = min(request.min_bytes, request.max_bytes, self._bytes_max)
-        is_urgent = any(read.is_urgent for read in reads)
-        if have >= wanted or is_urgent or request.max_wait_ms <= 0 or not reads:
+        if have >= wanted or is_urgent:
             return self._response(call, context, request, reads)
         partitions = [read.partition for read in reads if read.partition]
 
@@ -87,42 +129,62 @@ class Fetch:
         return LATER
 
     def _answer(self, call: Call, context: Context, request: FetchRequest) -> FetchResponse:
+        """What is there now. Most likely it was just appended, so whether it is in memory is not asked."""
         try:
             context.check()
         except BrokerError as error:
             return FetchResponse(error_code=error.code)
-        return self._response(call, context, request, self._read_all(call.version, context.wanted, request))
+        return self._response(call, context, request, self._read_all(call, context, request, cached=False))
 
-    def _read_all(self, version: int, wanted: list[Wanted], request: FetchRequest) -> list[_Read]:
+    async def _answer_from_disk(
+        self, call: Call, context: Context, request: FetchRequest, reads: list[_Read]
+    ) -> FetchResponse | None:
+        """Have it brought into memory first. One step may lead to the next: index, batch, what follows the batch."""
+        for _ in range(_STEPS_MAX):
+            await self._read_ahead([read.cold for read in reads if read.cold])
+            if call.connection.is_closed:
+                return None
+            reads = self._read_all(call, context, request, cached=True)
+            if not any(read.cold for read in reads):
+                break
+        # Where memory is so short that what was read is forgotten at once, the loop waits rather than never to answer.
+        return self._answer(call, context, request)
+
+    def _read_all(self, call: Call, context: Context, request: FetchRequest, *, cached: bool) -> list[_Read]:
         """In the order that they are wanted in, which turns from request to request so that none is left out."""
+        terms = _Terms.of(call.version, request, cached=cached)
         room = min(request.max_bytes, self._bytes_max)
         reads = []
         one_batch = True
-        for each in wanted:
-            read = self._read(each, request, room, by_id=version >= _BY_ID_SINCE, one_batch=one_batch)
+        for each in context.wanted:
+            read = self._read(each, terms, room, one_batch=one_batch)
             if read.part is not None:
                 room = max(room - read.part.size, 0)
                 one_batch = False
             reads.append(read)
         return reads
 
-    def _read(self, wanted: Wanted, request: FetchRequest, room: int, *, by_id: bool, one_batch: bool) -> _Read:
+    def _read(self, wanted: Wanted, terms: "_Terms", room: int, *, one_batch: bool) -> _Read:
         partition = None
         place, asked = wanted
         try:
-            name = self._broker.name_of(place.topic_id) if by_id else place.topic
+            name = self._broker.name_of(place.topic_id) if terms.by_id else place.topic
             partition = self._broker.partition(name, place.partition)
-            _check(partition, asked, request)
+            if asked.current_leader_epoch >= 0:
+                partition.check_epoch(asked.current_leader_epoch)
+            terms.check(partition, asked)
             log = partition.log
-            diverging = _diverging(log, asked) if asked.last_fetched_epoch >= 0 else None
-            if diverging is not None:
-                return _Read(wanted, partition, diverging=diverging)
-            committed = request.isolation_level == _READ_COMMITTED
-            until = log.last_stable_offset if committed else log.high_watermark
+            if asked.last_fetched_epoch >= 0:
+                diverging = _diverging(log, asked)
+                if diverging is not None:
+                    return _Read(wanted, partition, diverging=diverging)
+            until = log.last_stable_offset if terms.committed else log.high_watermark
             size = min(room, asked.partition_max_bytes)
-            part = log.read(Offset(asked.fetch_offset), size, until, one_batch=one_batch)
+            part = log.read(Offset(asked.fetch_offset), size, until, one_batch=one_batch, cached=terms.cached)
         except BrokerError as error:
             return _Read(wanted, partition, error=error)
+        except NotCached as cold:
+            return _Read(wanted, partition, cold=cold)
         return _Read(wanted, partition, part)
 
     def _response(self, call: Call, context: Context, request: FetchRequest, reads: list[_Read]) -> FetchResponse:
@@ -163,15 +225,6 @@ class Fetch:
 
 
 _LEADER_IS_TOLD = (NotLeaderOrFollower, FencedLeaderEpoch)
-
-
-def _check(partition: Partition, asked: FetchPartition, request: FetchRequest) -> None:
-    partition.check_epoch(asked.current_leader_epoch)
-    follower = max(request.replica_id, request.replica_state.replica_id)
-    if follower >= 0:
-        raise NotLeaderOrFollower(f"broker {follower} is no follower of {partition.log.partition}")
-    if request.max_bytes < 0 or asked.partition_max_bytes < 0:
-        raise BrokerError("a fetch of less than nothing")
 
 
 def _diverging(log: Log, asked: FetchPartition) -> EpochEndOffset | None:

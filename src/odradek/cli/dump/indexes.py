@@ -197,7 +197,7 @@ class _Segment:
             return None
         size = self.file.size()
         try:
-            place = batches.find(self.file, size, offset, start)
+            place = batches.find(self.file.read, size, offset, start)
             if place is None:
                 return None
             return next(batches.heads(self.file, size, place.position))[1]
