@@ -19,6 +19,8 @@ from odradek.net.buffers import Buffers
 from odradek.net.outgoing import Bytes, FileRange, Outgoing, release
 
 _SIZE = Struct(">i")
+_TOGETHER_BYTES_MAX = 32 << 10
+_TOGETHER_MAX = 32
 _NOTHING = bytearray()
 """Not to be changed: connections share it."""
 
@@ -226,7 +228,7 @@ class Connection:
         turn_end = time.perf_counter() + self._limits.turn_s
         self._feeding = True
         while end - at >= 4 and not self.is_closed:
-            if self._is_full or self._is_refused:
+            if self._is_refused or self._is_full:
                 self._pause()
                 break
             (size,) = _SIZE.unpack_from(data, at)
@@ -247,6 +249,8 @@ class Connection:
         self._feeding = False
         if at < end and not self.is_closed:
             self._backlog = bytearray(data[at:])
+        if (self._outgoing or self._is_refused) and not self._writing and not self.is_closed:
+            self._send()
 
     def _next_turn(self) -> None:
         self._awaits_turn = False
@@ -279,10 +283,16 @@ class Connection:
     # --- out
 
     def answered(self) -> None:
-        """An answer was given: send it, and those behind it, as far as they are there."""
-        replies = self._replies
+        """An answer was given: send it, and those behind it, as far as they are there.
+
+        Small answers to requests that came together leave together, at the end of the turn: a call to the system costs
+        more than it takes to make one of them.
+        """
+        replies, outgoing = self._replies, self._outgoing
         while replies and replies[0].parts is not None and replies[0].refusal is None:
-            self._outgoing.add(replies.popleft().parts or ())
+            outgoing.add(replies.popleft().parts or ())
+        if self._feeding and outgoing.size < _TOGETHER_BYTES_MAX and len(outgoing) < _TOGETHER_MAX:
+            return
         if not self._writing:
             self._send()
         if self._may_read_on:
