@@ -1,11 +1,15 @@
 """What the handlers of one node share: the partitions that it leads, names of topics, the flusher."""
 
+from typing import TYPE_CHECKING, cast
+
 from odradek.broker.partition import Partition
 from odradek.metadata.image import EMPTY, Image
 from odradek.model.errors import UnknownTopicId, UnknownTopicOrPartition
-from odradek.model.topic_partition import TopicPartition
 from odradek.net.connection import Connection
 from odradek.storage.flush import Flusher
+
+if TYPE_CHECKING:
+    from odradek.model.topic_partition import TopicPartition
 
 _Door = tuple[int, bool]
 """A port, and whether it is one of IPv6."""
@@ -24,7 +28,7 @@ class Broker:
         self.partitions: dict[TopicPartition, Partition] = {}
 
     def partition(self, topic: str, index: int) -> Partition:
-        found = self.partitions.get(TopicPartition(topic, index))
+        found = self.partitions.get(cast("TopicPartition", (topic, index)))  # equal to one, and made sooner
         if found is None:
             raise UnknownTopicOrPartition(f"no partition {topic}-{index} here")
         return found

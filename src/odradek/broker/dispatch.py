@@ -48,6 +48,8 @@ class Dispatch:
     def __init__(self, served: Mapping[int, Served], tasks: Spawns) -> None:
         self._served = served
         self._tasks = tasks
+        self._requests: dict[int, type[Message]] = {}
+        """The messages of APIs that were asked for: one is loaded when it is needed first."""
 
     def opened(self, connection: Connection) -> None:
         return
@@ -74,18 +76,23 @@ class Dispatch:
                 call = call._replace(version=0)
                 handled = served.handle(call, None)
             else:
-                handled = served.handle(call, decode(APIS[head.api_key].request, head.version, head.body))
+                kind = self._requests.get(head.api_key) or self._load(head.api_key)
+                handled = served.handle(call, decode(kind, head.version, head.body))
             self._finish(call, handled)
         except (BadRequest, UnsupportedVersion) as error:
             reply.refuse(str(error))
         except Exception:  # noqa: BLE001 - a bug in one handler must not end the others
             self._report(connection, head)
 
+    def _load(self, api_key: int) -> type[Message]:
+        kind = self._requests[api_key] = APIS[api_key].request
+        return kind
+
     def _finish(self, call: Call, handled: Handled) -> None:
-        if handled is LATER:
-            return
-        if handled is None or isinstance(handled, Message):
+        if isinstance(handled, Message) or handled is None:
             call.respond(handled)
+        elif handled is LATER:
+            return
         elif isinstance(handled, Awaitable):
             name = f"request-{call.correlation_id}"
             task = self._tasks.create_task(self._respond_when_done(call, handled), name=name)

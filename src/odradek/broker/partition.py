@@ -15,7 +15,16 @@ from odradek.model.errors import (
 from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 from odradek.model.settings import LONG_MAX
 from odradek.model.topic_config import TopicConfig
-from odradek.records.batch import HEAD_SIZE, BatchHead, Codec, TimestampType, check_crc, check_produced, parse_head
+from odradek.records.batch import (
+    HEAD_SIZE,
+    BatchHead,
+    Codec,
+    TimestampType,
+    check_crc,
+    check_produced,
+    is_plain,
+    parse_head,
+)
 from odradek.records.batch import stamp_append_time as stamp_time
 from odradek.records.compression import is_lz4_for_java
 from odradek.records.recompress import recompress
@@ -35,7 +44,7 @@ class Produced(NamedTuple):
 
 
 class Partition:
-    __slots__ = ("_clock", "epoch", "log", "waiting")
+    __slots__ = ("_clock", "_rules", "epoch", "log", "waiting")
 
     def __init__(self, log: Log, epoch: LeaderEpoch, clock: Clock) -> None:
         self.log = log
@@ -43,6 +52,7 @@ class Partition:
         self.waiting: dict[WaitingFetch, None] = {}
         """Fetches that are woken when something is appended here."""
         self._clock = clock
+        self._rules = Rules(log.config)
 
     def check_epoch(self, known: int) -> None:
         """Refuse a client whose idea of the leader is another one; -1 is none."""
@@ -52,30 +62,57 @@ class Partition:
 
     def produce(self, batch: memoryview) -> Produced:
         """Append a client's batch, brought in line with the topic's settings. It is stamped in place."""
-        now = self._clock.now_ms()
+        log = self.log
         head = parse_head(batch)
-        config = self.log.config
+        config = log.config
         if len(batch) > config.max_message_bytes:  # as it came; the log looks at what is made of it
-            raise MessageTooLarge(f"{len(batch)} bytes; {self.log.partition} takes {config.max_message_bytes}")
+            raise MessageTooLarge(f"{len(batch)} bytes; {log.partition} takes {config.max_message_bytes}")
         check_crc(batch, head)
         check_produced(head)
         if head.base_offset != 0:
             raise InvalidRecord(f"a batch that begins at offset {head.base_offset}: where it is to be is ours to say")
+        if self._rules.config is not config:
+            self._rules = Rules(config)
+        batch, head, append_time = self._rules.apply(batch, head, self._clock.now_ms())
+        appended = log.append_checked(batch, head, self.epoch)
+        if appended.duplicate:
+            return Produced(appended.base_offset, appended.timestamp)
+        log.advance_high_watermark(log.end_offset)
+        if self.waiting:
+            for fetch in tuple(self.waiting):
+                fetch.arrived(len(batch))
+        return Produced(appended.base_offset, append_time)
+
+
+class Rules:
+    """What the settings of a topic ask of every batch that a client sends."""
+
+    __slots__ = ("_after_max_ms", "_is_lenient", "config")
+
+    def __init__(self, config: TopicConfig) -> None:
+        self.config = config
+        self._after_max_ms = config.message_timestamp_after_max_ms
+        self._is_lenient = (
+            not config.is_compacted
+            and config.message_timestamp_type == "CreateTime"
+            and config.message_timestamp_before_max_ms == LONG_MAX
+            and config.compression_type == "producer"
+        )
+        """As most topics are: its head alone tells that a batch is taken as it comes."""
+
+    def apply(self, batch: memoryview, head: BatchHead, now: TimestampMs) -> tuple[memoryview, BatchHead, TimestampMs]:
+        """The batch as it goes into the log, and the time of LogAppendTime, which is -1 for other topics."""
+        if self._is_lenient and head.max_timestamp <= now + self._after_max_ms and is_plain(head):
+            return batch, head, NO_TIMESTAMP
         if head.timestamp_type is TimestampType.LOG_APPEND_TIME:
             raise InvalidTimestamp("producers do not set LogAppendTime", range(head.count))
         if head.codec is Codec.LZ4 and not is_lz4_for_java(batch[HEAD_SIZE:]):  # some libraries write only such
             raise UnreadableRecords("not an lz4 frame of independent blocks")
         try:
-            batch, head, append_time = _fit(batch, head, config, now)
+            return _fit(batch, head, self.config, now)
         except CorruptBatch as error:
             # Its CRC is right, so it came as it was sent. A client that hears of a corrupt batch sends it again.
             raise InvalidRecord(str(error)) from None
-        appended = self.log.append_checked(batch, head, self.epoch)
-        if not appended.duplicate:
-            self.log.advance_high_watermark(self.log.end_offset)
-            for fetch in tuple(self.waiting):
-                fetch.arrived(len(batch))
-        return Produced(appended.base_offset, appended.timestamp if appended.duplicate else append_time)
 
 
 def _fit(

@@ -44,6 +44,7 @@ _LOG_APPEND_TIME = 0x08
 _TRANSACTIONAL = 0x10
 _CONTROL = 0x20
 _DELETE_HORIZON = 0x40
+_NOT_PRODUCED = _CONTROL | _DELETE_HORIZON
 
 
 class Codec(IntEnum):
@@ -52,6 +53,9 @@ class Codec(IntEnum):
     SNAPPY = 2
     LZ4 = 3
     ZSTD = 4
+
+
+_CODEC_LAST = int(Codec.ZSTD)
 
 
 class TimestampType(IntEnum):
@@ -157,15 +161,20 @@ def check_crc(view: memoryview, head: BatchHead) -> None:
         raise CorruptBatch(f"CRC is {found:#010x}, the batch says {head.crc:#010x}")
 
 
+def is_plain(head: BatchHead) -> bool:
+    """Nothing compressed, no LogAppendTime, and whatever else the attributes could say: most batches are like this."""
+    return head.attributes & ~_TRANSACTIONAL == 0
+
+
 def check_produced(head: BatchHead) -> None:
     """A batch from a producer: offsets dense, no control bits of the log's own. The cleaner's batches are not so."""
     if head.count <= 0 or head.count != head.last_offset_delta + 1:
         raise InvalidRecord(f"{head.count} records with a last offset delta of {head.last_offset_delta}")
     if not head.attributes & _CODEC_MASK and head.count * _RECORD_LEAST > head.length - LENGTH_MIN:
         raise InvalidRecord(f"{head.count} records in {head.length - LENGTH_MIN} bytes")
-    if head.attributes & (_CONTROL | _DELETE_HORIZON):
+    if head.attributes & _NOT_PRODUCED:
         raise InvalidRecord("control batches and delete horizons do not come from producers")
-    if head.attributes & _CODEC_MASK > Codec.ZSTD:
+    if head.attributes & _CODEC_MASK > _CODEC_LAST:
         raise InvalidRecord(f"unknown compression codec {head.attributes & _CODEC_MASK}")
     if head.producer_id >= 0 and (head.base_sequence < 0 or head.producer_epoch < 0):
         raise InvalidRecord(

@@ -112,7 +112,8 @@ def response_frame(response: Message, version: int, correlation_id: int) -> Part
     """The frame of a response, in parts to be sent one after the other: mostly one."""
     out = bytearray(_START.size + has_tagged_header(type(response), version))
     parts = _with_body(out, response, version)
-    _START.pack_into(out, 0, _sum(parts) - _SIZE.size, correlation_id)
+    size = len(out) if len(parts) == 1 else _sum(parts)
+    _START.pack_into(out, 0, size - _SIZE.size, correlation_id)
     return parts
 
 

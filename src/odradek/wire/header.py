@@ -11,7 +11,7 @@ from struct import Struct as Packing
 from typing import NamedTuple
 
 from odradek.model.errors import BadRequest, CorruptBatch
-from odradek.wire.apis import API_VERSIONS, APIS
+from odradek.wire.apis import API_VERSIONS, APIS, NEVER
 from odradek.wire.reading import skip_tags
 from odradek.wire.schema import Message, field, int16, int32
 
@@ -38,19 +38,22 @@ class RequestHead(NamedTuple):
 
 
 _REQUEST = Packing(">hhih")
+_REQUEST_SIZE = _REQUEST.size
 _RESPONSE = Packing(">i")
+_FLEXIBLE = {api.key: api.flexible for api in APIS.values()}
 
 
 def read_request_head(frame: memoryview) -> RequestHead:
     """Also for an API or a version that nobody here knows, so that it can be refused with an answer."""
-    if len(frame) < _REQUEST.size:
+    if len(frame) < _REQUEST_SIZE:
         raise BadRequest(f"{len(frame)} bytes are too few for the header of a request")
     key, version, correlation_id, length = _REQUEST.unpack_from(frame)
-    at = _REQUEST.size + max(length, 0)
-    client_id = None if length < 0 else str(frame[_REQUEST.size : at], "utf-8", "replace")
-    api = APIS.get(key)
-    is_flexible = api is not None and version >= api.flexible
-    return RequestHead(key, version, correlation_id, client_id, _body(frame, at, is_flexible))
+    at = _REQUEST_SIZE
+    client_id = None
+    if length >= 0:
+        at += length
+        client_id = str(frame[_REQUEST_SIZE:at], "utf-8", "replace")
+    return RequestHead(key, version, correlation_id, client_id, _body(frame, at, version >= _FLEXIBLE.get(key, NEVER)))
 
 
 def write_request_head(out: bytearray, request: Message, version: int, correlation_id: int, client: bytes) -> None:
@@ -75,7 +78,9 @@ def has_tagged_header(response: type[Message], version: int) -> bool:
 def _body(frame: memoryview, at: int, is_flexible: bool) -> memoryview:
     """What follows a header, of which only tagged fields may be left at `at`."""
     try:
-        end = skip_tags(frame, at) if is_flexible else at
+        end = at
+        if is_flexible:
+            end = skip_tags(frame, at) if frame[at] else at + 1  # mostly there are none
     except (IndexError, CorruptBatch):
         raise BadRequest(f"tagged fields of a header make no sense at {at}") from None
     if end > len(frame):

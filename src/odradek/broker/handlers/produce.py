@@ -4,6 +4,8 @@ Acks 0, 1 and all are the same here but for the answer: there is one replica, an
 done. Transactional batches are taken as they come, since there is no coordinator yet.
 """
 
+from struct import Struct
+
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.dispatch import Handled
@@ -23,6 +25,8 @@ from odradek.model.errors import (
 )
 from odradek.model.numbers import NO_OFFSET
 from odradek.records.batch import LOG_OVERHEAD, MAGIC_AT, Codec
+from odradek.records.varint import Bytes
+from odradek.storage.log import Log
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -36,6 +40,8 @@ from odradek.wire.messages.produce import (
 VERSIONS = (0, 13)
 _ZSTD_SINCE = 7
 _BY_ID_SINCE = 13
+_LENGTH = Struct(">i")
+_LENGTH_AT = 8
 _LENGTH_LEAST = 14
 """That of a record in the oldest format."""
 _CODEC_AT = 22
@@ -48,17 +54,16 @@ class Produce:
         self._broker = broker
 
     def handle(self, call: Call, request: ProduceRequest) -> Handled:
-        touched: list[Partition] = []
-        answers = tuple(
-            self._produce_topic(call.version, topic, request.acks, touched)
+        unsynced: list[Log] = []
+        answers = [
+            self._produce_topic(call.version, topic, request.acks, unsynced)
             for topic in request.topic_data
             if topic.partition_data
-        )
-        response = ProduceResponse(responses=answers)
-        waiting = [each.log for each in touched if each.log.unflushed_records >= each.log.config.flush_messages]
-        if waiting:
-            return self._answer_when_synced(call, request, response, touched)
-        return self._answer(call, request, response)
+        ]
+        response = ProduceResponse(responses=tuple(answers))
+        if unsynced:
+            return self._answer_when_synced(call, request, response, unsynced)
+        return response if request.acks else self._answer(call, request, response)
 
     def _answer(self, call: Call, request: ProduceRequest, response: ProduceResponse) -> ProduceResponse | None:
         if request.acks != 0:
@@ -68,11 +73,11 @@ class Produce:
         return None
 
     async def _answer_when_synced(
-        self, call: Call, request: ProduceRequest, response: ProduceResponse, touched: list[Partition]
+        self, call: Call, request: ProduceRequest, response: ProduceResponse, unsynced: list[Log]
     ) -> ProduceResponse | None:
         try:
-            for partition in touched:
-                await self._broker.flusher.settle(partition.log)
+            for log in unsynced:
+                await self._broker.flusher.settle(log)
         except StorageFailed as error:
             failed = tuple(
                 TopicProduceResponse(
@@ -86,39 +91,41 @@ class Produce:
         return self._answer(call, request, response)
 
     def _produce_topic(
-        self, version: int, topic: TopicProduceData, acks: int, touched: list[Partition]
+        self, version: int, topic: TopicProduceData, acks: int, unsynced: list[Log]
     ) -> TopicProduceResponse:
         try:
             name = topic.name if version < _BY_ID_SINCE else self._broker.name_of(topic.topic_id)
             if acks not in _ACKS:
                 raise _InvalidAcks(f"acks {acks}")
         except BrokerError as error:
-            parts = tuple(_failure(part.index, error) for part in topic.partition_data)
+            parts = [_failure(part.index, error) for part in topic.partition_data]
         else:
             has_zstd = version >= _ZSTD_SINCE
-            parts = tuple(self._produce_partition(name, part, touched, has_zstd) for part in topic.partition_data)
-        return TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=parts)
+            parts = [self._produce_partition(name, part, unsynced, has_zstd) for part in topic.partition_data]
+        return TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=tuple(parts))
 
     def _produce_partition(
-        self, topic: str, data: PartitionProduceData, touched: list[Partition], has_zstd: bool
+        self, topic: str, data: PartitionProduceData, unsynced: list[Log], has_zstd: bool
     ) -> PartitionProduceResponse:
         partition = None
         try:
             partition = self._broker.partition(topic, data.index)
             if topic in INTERNAL_TOPICS:
                 raise InvalidTopic(f"{topic} is written by brokers only")
-            batch = _one_batch(data)
+            batch = _one_batch(data.records or b"")
             if not has_zstd and len(batch) > _CODEC_AT and batch[_CODEC_AT] & 7 == Codec.ZSTD:
                 raise UnsupportedCodec(f"zstd comes with version {_ZSTD_SINCE}")
-            produced = partition.produce(batch)
+            base_offset, append_time = partition.produce(batch)
         except BrokerError as error:
             return _failure(data.index, error, partition)
-        touched.append(partition)
+        log = partition.log
+        if log.end_offset - log.recovery_point >= log.config.flush_messages:
+            unsynced.append(log)
         return PartitionProduceResponse(
             index=data.index,
-            base_offset=produced.base_offset,
-            log_append_time_ms=produced.append_time,
-            log_start_offset=partition.log.start_offset,
+            base_offset=base_offset,
+            log_append_time_ms=append_time,
+            log_start_offset=log.start_offset,
         )
 
 
@@ -130,16 +137,16 @@ class _NotOneBatch(InvalidRecord):
     """What came for a partition is not one whole batch: none of it is looked at."""
 
 
-def _one_batch(data: PartitionProduceData) -> memoryview:
+def _one_batch(records: Bytes) -> memoryview:
     """The single batch that a client sends for a partition, as a view that can be stamped.
 
     What follows it and is no batch is left out, as by Kafka.
     """
-    view = memoryview(data.records or b"")
+    view = records if isinstance(records, memoryview) else memoryview(records)
     size = _size_of_batch(view)
     if size is None:
         raise _NotOneBatch("no whole batch for a partition")
-    if len(view) > size:
+    if len(view) != size:
         if _size_of_batch(view[size:]) is not None:
             raise _NotOneBatch("more than one batch for a partition")
         view = view[:size]
@@ -152,7 +159,7 @@ def _size_of_batch(view: memoryview) -> int | None:
     """None where it is not all there."""
     if len(view) < MAGIC_AT + 1:
         return None
-    length = int.from_bytes(view[8:12], "big", signed=True)
+    (length,) = _LENGTH.unpack_from(view, _LENGTH_AT)
     if length < _LENGTH_LEAST:
         raise CorruptBatch(f"a batch of {length} bytes")
     return length + LOG_OVERHEAD if length + LOG_OVERHEAD <= len(view) else None
