@@ -46,17 +46,19 @@ def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
 
 def live_and_die(directory: Path, rng: Random) -> str:
     directory.mkdir()
-    with running_broker(SETTINGS, directory=directory / "data") as broker:
+    log_dirs = [str(directory / name) for name in ("data", "more")[: rng.randint(1, 2)]]
+    settings = {**SETTINGS, "log.dirs": ",".join(log_dirs)}
+    with running_broker(settings, directory=directory / "data") as broker:
         broker.create_topic("orders", 3, SMALL)
         broker.create_topic("aged", 2, AGED)
         broker.create_topic("cut", 1, SMALL)
         broker.create_topic("settings")
-        ledger = load_and_kill(broker, rng, directory / "ledger.json")
+        ledger = load_and_kill(broker, settings, rng, directory / "ledger.json")
         told = asyncio.run(check_all(broker.port, ledger, rng))
         unexpected = [line for line in broker.log if "ERROR" in line or "Traceback" in line or "internal error" in line]
         assert unexpected == []
     verified = subprocess.run(
-        [sys.executable, "-m", "odradek", "log", "verify", "--deep", str(directory / "data")],
+        [sys.executable, "-m", "odradek", "log", "verify", "--deep", *log_dirs],
         capture_output=True,
         text=True,
         check=False,
@@ -65,7 +67,7 @@ def live_and_die(directory: Path, rng: Random) -> str:
     return f"{told}; {verified.stdout.splitlines()[-1]}"
 
 
-def load_and_kill(broker: RunningBroker, rng: Random, path: Path) -> Ledger:
+def load_and_kill(broker: RunningBroker, settings: dict[str, str], rng: Random, path: Path) -> Ledger:
     """Returns what the child was told, after the broker was killed some times and started again."""
     command = [sys.executable, str(CHILD), str(broker.port), str(rng.randrange(1 << 32)), str(path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -74,7 +76,7 @@ def load_and_kill(broker: RunningBroker, rng: Random, path: Path) -> Ledger:
                 wait_for_answers(process, rng.randrange(400))
                 broker.kill()
                 if rng.random() < 0.3:
-                    die_while_starting(broker, rng.random() * 0.4)
+                    die_while_starting(broker, settings, rng.random() * 0.4)
                 broker.start()
             process.communicate()
         except BaseException:
@@ -92,11 +94,11 @@ def wait_for_answers(process: subprocess.Popen[bytes], count: int) -> None:
         assert process.stdout.readline(), "the child gave up"
 
 
-def die_while_starting(broker: RunningBroker, after_s: float) -> None:
+def die_while_starting(broker: RunningBroker, settings: dict[str, str], after_s: float) -> None:
     """Killed in the middle of a recovery, or soon after it."""
     command = [sys.executable, "-m", "odradek", "serve", "--data", str(broker.directory)]
     command += ["--listen", broker.bootstrap]
-    for name, value in SETTINGS.items():
+    for name, value in settings.items():
         command += ["--set", f"{name}={value}"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         with pytest.raises(subprocess.TimeoutExpired):

@@ -45,7 +45,8 @@ class Life:
         self.died = asyncio.Event()
         self.unexpected: list[dict[str, Any]] = []
         self._disk = disk
-        self._setting = NodeSetting(directories=["/data"], port=0, config=CONFIG)
+        directories = [name for name in ("/data", "/more") if disk.exists(name)]
+        self._setting = NodeSetting(directories=directories, port=0, config=CONFIG)
         asyncio.get_running_loop().set_exception_handler(lambda _, context: self._heard_of(context))
 
     def _heard_of(self, context: dict[str, Any]) -> None:
@@ -133,7 +134,7 @@ def test_what_was_synced_and_acknowledged_is_there(caplog: pytest.LogCaptureFixt
     print(f"seed {seed}")  # noqa: T201 - shown if it fails
     rng = Random(seed)
     for number in range(examples(50)):
-        disk = FaultyDisk("/data", clock=SystemClock())
+        disk = FaultyDisk(*("/data", "/more")[: rng.randint(1, 2)], clock=SystemClock())
         ledger = asyncio.run(work_and_die(disk, rng))
         for loss in range(LOSSES):
             left = disk.copy()
@@ -145,5 +146,7 @@ def test_what_was_synced_and_acknowledged_is_there(caplog: pytest.LogCaptureFixt
 
 def damage(disk: FaultyDisk) -> list[Finding]:
     verification = Verification(disk)
-    verification.add("/data")
+    for name in ("/data", "/more"):
+        if disk.exists(name):
+            verification.add(name)
     return [each for each in verification.run() if each.severity is Severity.ERROR]

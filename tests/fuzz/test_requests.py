@@ -61,7 +61,7 @@ TOPICS: dict[str, dict[str, str]] = {
 SENTINEL = 0x5EA1
 _ASK_SENTINEL = pack(">ihhih", 10, 18, 0, SENTINEL, -1)
 PATIENCE_S = 60
-RESIDENT_KB_MAX = 400_000
+RESIDENT_KB_MAX = 200_000
 
 
 @cache
