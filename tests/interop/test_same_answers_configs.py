@@ -35,8 +35,8 @@ async def change(
 ) -> None:
     configs = tuple(some.AlterableConfig(name=key, config_operation=what, value=value) for key, what, value in changes)
     resource = some.AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
-    await ask(some.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=validate_only))
-    if kind == BROKER:  # which itself has a say in the next change
+    answer = await ask(some.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=validate_only))
+    if kind == BROKER and answer.responses[0].error_code == 0:  # it has a say in the next change
         await ask.settle()
 
 
@@ -45,8 +45,8 @@ async def replace(
 ) -> None:
     configs = tuple(whole.AlterableConfig(name=key, value=value) for key, value in values)
     resource = whole.AlterConfigsResource(resource_type=kind, resource_name=name, configs=configs)
-    await ask(whole.AlterConfigsRequest(resources=(resource,), validate_only=validate_only))
-    if kind == BROKER:
+    answer = await ask(whole.AlterConfigsRequest(resources=(resource,), validate_only=validate_only))
+    if kind == BROKER and answer.responses[0].error_code == 0:
         await ask.settle()
 
 
