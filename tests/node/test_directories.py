@@ -42,6 +42,17 @@ def test_the_metadata_log_in_a_directory_of_its_own(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_the_metadata_log_in_one_of_the_others(tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+
+    async def main() -> None:
+        async with node_on(first, second, metadata_directory=f"{tmp_path}/first/../second/") as client:
+            assert len(await describe(client)) == 2
+        assert [(path / METADATA).exists() for path in (first, second)] == [False, True]
+
+    asyncio.run(main())
+
+
 def test_a_directory_that_cannot_be_used_is_told_of(tmp_path: Path) -> None:
     good, bad = tmp_path / "good", tmp_path / "bad"
     bad.write_text("a file")

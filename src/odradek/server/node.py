@@ -87,7 +87,9 @@ class NodeSetting:
 
     @property
     def metadata_path(self) -> str:
-        return self.metadata_directory or self.directories[0]
+        """As it is among `directories`, however else it may be written."""
+        wanted = os.path.abspath(self.metadata_directory or self.directories[0])
+        return next((path for path in self.directories if os.path.abspath(path) == wanted), wanted)
 
     @property
     def all_directories(self) -> list[str]:
