@@ -184,7 +184,7 @@ class Connection:
         """There is room again; enough of it, so as not to go on one request at a time at the edge."""
         limits, outgoing = self._limits, self._outgoing
         return (
-            not (self.is_reading or self._feeding or self._is_refused or self._awaits_turn)
+            not (self.is_reading or self._feeding or self._is_refused or self._awaits_turn or self.is_closed)
             and len(self._replies) <= limits.under_way_max // 2
             and outgoing.size <= limits.waiting_bytes_max // 2
             and len(outgoing) <= limits.waiting_parts_max // 2
@@ -243,14 +243,20 @@ class Connection:
             at += 4 + size
             if at < end and time.perf_counter() > turn_end:
                 self._pause()
-                self._awaits_turn = True
-                self._loop.call_soon(self._next_turn)
+                self._end_turn()
                 break
         self._feeding = False
         if at < end and not self.is_closed:
             self._backlog = bytearray(data[at:])
         if (self._outgoing or self._is_refused) and not self._writing and not self.is_closed:
             self._send()
+        if not self.is_reading and self._may_read_on:
+            self._end_turn()  # what filled it is sent: nothing else would wake it
+
+    def _end_turn(self) -> None:
+        """The others first."""
+        self._awaits_turn = True
+        self._loop.call_soon(self._next_turn)
 
     def _next_turn(self) -> None:
         self._awaits_turn = False

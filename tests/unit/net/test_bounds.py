@@ -124,6 +124,16 @@ def test_a_client_that_sends_without_end_leaves_the_others_their_turn() -> None:
     run(scenario, handler, Limits(turn_s=0.0))
 
 
+@pytest.mark.parametrize("limits", [Limits(waiting_parts_max=4), Limits(waiting_bytes_max=20), Limits(under_way_max=1)])
+def test_a_tight_limit_only_slows_down(limits: Limits) -> None:
+    async def scenario(_: Listener, __: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"".join(framed(b"%d" % number) for number in range(500)))
+        for number in range(500):
+            assert await read_frame(reader) == b"%d" % number
+
+    run(scenario, limits=limits)
+
+
 class OpenPart:
     """A range of a file that is counted while it is held."""
 
