@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LATER = object()
-"""Returned by a handler that calls `respond` itself, later."""
+"""Returned by a handler that answers by itself."""
+
+NOT_MINE = object()
+"""Returned by a handler of bodies that leaves a request to the handler of messages."""
 
 Handled = Message | object | None | Awaitable[Message | None]
 Handle = Callable[[Call, Any], Handled]
@@ -32,6 +35,8 @@ class Served(NamedTuple):
     bytes_max: int = 4 << 20
     """Of a request. One of the largest size that connections take, made of millions of empty names, would stop
     everybody else for many seconds; only what carries records has a use for that."""
+    handle_body: Callable[[Call, memoryview], Handled] | None = None
+    """Asked first, with the body as it came."""
 
 
 class Spawns(Protocol):
@@ -76,8 +81,10 @@ class Dispatch:
                 call = call._replace(version=0)
                 handled = served.handle(call, None)
             else:
-                kind = self._requests.get(head.api_key) or self._load(head.api_key)
-                handled = served.handle(call, decode(kind, head.version, head.body))
+                handled = served.handle_body(call, head.body) if served.handle_body else NOT_MINE
+                if handled is NOT_MINE:
+                    kind = self._requests.get(head.api_key) or self._load(head.api_key)
+                    handled = served.handle(call, decode(kind, head.version, head.body))
             self._finish(call, handled)
         except (BadRequest, UnsupportedVersion) as error:
             reply.refuse(str(error))

@@ -66,8 +66,9 @@ def served_by(node: Parts) -> dict[int, Served]:
     on_demand = TopicsOnDemand(log, context, node.tasks)
     loggers = Loggers()
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
+    producing = produce.Produce(broker)
     served: dict[int, Served] = {
-        0: Served(produce.VERSIONS, produce.Produce(broker).handle, bytes_max=INT_MAX),
+        0: Served(produce.VERSIONS, producing.handle, INT_MAX, producing.handle_single),
         1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, node.read_ahead, config.fetch_max_bytes).handle),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),

@@ -8,7 +8,7 @@ from struct import Struct
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.dispatch import Handled
+from odradek.broker.dispatch import LATER, NOT_MINE, Handled
 from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.partition import Partition
 from odradek.model.error_code import ErrorCode
@@ -24,9 +24,11 @@ from odradek.model.errors import (
     UnsupportedCodec,
 )
 from odradek.model.numbers import NO_OFFSET
+from odradek.model.settings import LONG_MAX
 from odradek.records.batch import LOG_OVERHEAD, MAGIC_AT, Codec
 from odradek.records.varint import Bytes
 from odradek.storage.log import Log
+from odradek.wire import single_batch
 from odradek.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -36,6 +38,7 @@ from odradek.wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from odradek.wire.schema import NO_UUID
 
 VERSIONS = (0, 13)
 _ZSTD_SINCE = 7
@@ -47,6 +50,7 @@ _LENGTH_LEAST = 14
 _CODEC_AT = 22
 """Where a batch says how it is compressed."""
 _ACKS = (0, 1, -1)
+_ACKS_WITH_ANSWER = (1, -1)
 
 
 class Produce:
@@ -64,6 +68,34 @@ class Produce:
         if unsynced:
             return self._answer_when_synced(call, request, response, unsynced)
         return response if request.acks else self._answer(call, request, response)
+
+    def handle_single(self, call: Call, body: memoryview) -> Handled:
+        """A request with one batch for one partition of a topic that needs no sync; NOT_MINE for any other."""
+        version = call.version
+        single = single_batch.read(body, version) if version >= single_batch.VERSIONS[0] else None
+        if single is None or single.acks not in _ACKS_WITH_ANSWER:
+            return NOT_MINE
+        try:
+            by_id = version >= _BY_ID_SINCE
+            topic = self._broker.name_of(bytes(single.topic)) if by_id else str(single.topic, "utf-8")
+            partition = self._broker.partition(topic, single.partition)
+        except (BrokerError, UnicodeDecodeError):
+            return NOT_MINE
+        log = partition.log
+        if topic in INTERNAL_TOPICS or log.config.flush_messages != LONG_MAX:
+            return NOT_MINE
+        try:
+            base_offset, append_time = partition.produce(_one_batch(single.records))
+        except BrokerError as error:
+            failed = TopicProduceResponse(
+                name="" if by_id else topic,
+                topic_id=bytes(single.topic) if by_id else NO_UUID,
+                partition_responses=(_failure(single.partition, error, partition),),
+            )
+            return ProduceResponse(responses=(failed,))
+        answer = single_batch.answer(version, call.correlation_id, single, base_offset, append_time, log.start_offset)
+        call.reply.send((answer,))
+        return LATER
 
     def _answer(self, call: Call, request: ProduceRequest, response: ProduceResponse) -> ProduceResponse | None:
         if request.acks != 0:
