@@ -106,7 +106,7 @@ def running(contender: Contender, directory: Path) -> Iterator[Running]:
     with output.open("ab") as sink:
         command = contender.command(directory, port)
         begin = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=_environment())
     try:
         address = f"127.0.0.1:{port}"
         _await_first_record(process, address, output)
@@ -118,6 +118,11 @@ def running(contender: Contender, directory: Path) -> Iterator[Running]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def _environment() -> dict[str, str]:
+    """Python keeps compiled modules from the first start on, whatever this shell says: pip installs them compiled."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _await_first_record(process: subprocess.Popen[bytes], address: str, output: Path) -> None:
