@@ -14,7 +14,7 @@ from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.errors import InvalidRequest
 from odradek.controller.topic_names import check_name
-from odradek.metadata.image import NO_LEADER, Partition, Topic
+from odradek.metadata.image import NO_LEADER, Partition, Topic, Topics
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
 from odradek.wire.messages.metadata import (
@@ -37,6 +37,8 @@ class Metadata:
         self._broker = broker
         self._settings = settings
         self._on_demand = on_demand
+        self._all: tuple[Topics, int, tuple[MetadataResponseTopic, ...]] = (Topics(), NOT_ASKED, ())
+        """All topics as they were told last: many clients ask for them, and they seldom change."""
 
     def handle(self, call: Call, request: MetadataRequest) -> MetadataResponse:
         broker = self._broker
@@ -56,11 +58,19 @@ class Metadata:
         operations = TOPIC_OPERATIONS if request.include_topic_authorized_operations else NOT_ASKED
         # No list asks for all topics; in version 0, which has no null, an empty one does.
         if request.topics is None or (call.version == 0 and not request.topics):
-            return tuple(_topic(topic, operations) for topic in self._broker.image.topics)
+            return self._all_topics(operations)
         if any(each.topic_id != NO_UUID for each in request.topics):
             return self._by_id(request.topics, operations)
         names = list(dict.fromkeys(each.name or "" for each in request.topics))
         return self._by_name(names, operations, create=request.allow_auto_topic_creation)
+
+    def _all_topics(self, operations: int) -> tuple[MetadataResponseTopic, ...]:
+        topics = self._broker.image.topics
+        told, told_operations, answer = self._all
+        if told is not topics or told_operations != operations:
+            answer = tuple(_topic(topic, operations) for topic in topics)
+            self._all = (topics, operations, answer)
+        return answer
 
     def _by_id(self, asked: Sequence[MetadataRequestTopic], operations: int) -> tuple[MetadataResponseTopic, ...]:
         """Those that nobody knows come first."""
