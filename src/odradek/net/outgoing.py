@@ -1,6 +1,6 @@
-"""What waits to be sent on a socket: bytes, and ranges of files that go out without being copied here."""
+"""What waits to be sent on a socket: bytes, and ranges of files, which are not read into memory of ours."""
 
-import os
+import mmap
 import socket
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -10,6 +10,7 @@ Bytes = bytes | bytearray | memoryview
 
 _MSG_MORE = getattr(socket, "MSG_MORE", 0)
 _BUFFERS_AT_ONCE = 64
+_WINDOW_BYTES = 1 << 20
 
 
 class FileRange(Protocol):
@@ -45,18 +46,17 @@ class Outgoing:
 
     def add(self, parts: Sequence["Bytes | FileRange"]) -> None:
         for part in parts:
-            if isinstance(part, (bytes, bytearray, memoryview)):
+            if not isinstance(part, (bytes, bytearray, memoryview)):
+                self._parts.append(part)
+            elif part:
+                self._parts.append(part)
                 self.size += len(part)
-            self._parts.append(part)
 
     def send(self, sock: socket.socket) -> bool:
         """True when everything is sent, False when the socket takes no more for now; OSError when it is broken."""
         try:
             while self._parts:
-                if isinstance(self._parts[0], (bytes, bytearray, memoryview)):
-                    self._send_bytes(sock)
-                else:
-                    self._send_file(sock, self._parts[0])
+                self._sent(self._send_some(sock))
         except (BlockingIOError, InterruptedError):
             return False
         return True
@@ -66,40 +66,53 @@ class Outgoing:
         self._parts.clear()
         self.size = self._sent_of_first = 0
 
-    def _send_bytes(self, sock: socket.socket) -> None:
-        """The bytes up to the next file, in one call."""
+    def _send_some(self, sock: socket.socket) -> int:
+        """The bytes up to the next file, and what follows of that file, in one call."""
         run: list[Bytes] = []
-        more = False
         for part in self._parts:
             if not isinstance(part, (bytes, bytearray, memoryview)):
-                more = True
-                break
+                more = _MSG_MORE if len(self._parts) > len(run) + 1 else 0
+                return _send_with_file(sock, run, part, 0 if run else self._sent_of_first, more)
+            if not run and self._sent_of_first:
+                part = memoryview(part)[self._sent_of_first :]
+            run.append(part)
             if len(run) == _BUFFERS_AT_ONCE:
                 break
-            run.append(part)
-        if self._sent_of_first:
-            run[0] = memoryview(run[0])[self._sent_of_first :]
-        if len(run) == 1:
-            sent = sock.send(run[0], _MSG_MORE if more else 0)
-        else:
-            sent = sock.sendmsg(run, (), _MSG_MORE if more else 0)
-        self.size -= sent
-        for part in run:
-            if sent < len(part):
-                self._sent_of_first = sent if part is not run[0] else self._sent_of_first + sent
-                return
-            sent -= len(part)
-            self._parts.popleft()
-            self._sent_of_first = 0
+        return sock.send(run[0]) if len(run) == 1 else sock.sendmsg(run)
 
-    def _send_file(self, sock: socket.socket, part: FileRange) -> None:
-        done = self._sent_of_first
-        sent = os.sendfile(sock.fileno(), part.fileno(), part.position + done, part.size - done)
-        if sent == 0:
-            raise OSError(f"a file ended {part.size - done} bytes before its range did")
-        if done + sent == part.size:
-            self._parts.popleft()
+    def _sent(self, count: int) -> None:
+        while count:
+            first = self._parts[0]
+            if isinstance(first, (bytes, bytearray, memoryview)):
+                left = len(first) - self._sent_of_first
+                self.size -= min(left, count)
+            else:
+                left = first.size - self._sent_of_first
+            if count < left:
+                self._sent_of_first += count
+                return
+            count -= left
             self._sent_of_first = 0
-            part.release()
-        else:
-            self._sent_of_first = done + sent
+            release((self._parts.popleft(),))
+
+
+def _send_with_file(sock: socket.socket, run: list[Bytes], part: FileRange, done: int, flags: int) -> int:
+    """The file comes through a map that lasts for this one call: the kernel copies what the socket takes, and nothing
+    else is read. Only the kernel looks at it, so a file that was cut is an error of the call, not of the process.
+    """
+    start = part.position + done
+    first = start - start % mmap.ALLOCATIONGRANULARITY
+    size = start - first + min(part.size - done, _WINDOW_BYTES)
+    try:
+        with (
+            mmap.mmap(part.fileno(), size, access=mmap.ACCESS_READ, offset=first) as window,
+            memoryview(window) as view,
+            view[start - first :] as rest,
+        ):
+            run.append(rest)
+            try:
+                return sock.sendmsg(run, (), flags)
+            finally:
+                run.clear()
+    except ValueError as error:
+        raise OSError(f"a file ended before its range did: {error}") from None

@@ -29,8 +29,11 @@ def admission_of(config: BrokerConfig, connections_max: int) -> Admission:
         per_ip_overrides={ip: count for host, count in overrides.items() for ip in _addresses_of(host)},
         idle_ms_max=config.connections_max_idle_ms,
         backlog=config.socket_listen_backlog_size,
-        send_buffer_bytes=config.socket_send_buffer_bytes,
-        receive_buffer_bytes=config.socket_receive_buffer_bytes,
+        # Not by default: the system finds better sizes than Kafka's 100 KB (docs/adr/0007).
+        send_buffer_bytes=config.socket_send_buffer_bytes if "socket.send.buffer.bytes" in config.given else -1,
+        receive_buffer_bytes=config.socket_receive_buffer_bytes
+        if "socket.receive.buffer.bytes" in config.given
+        else -1,
     )
 
 
