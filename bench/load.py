@@ -131,25 +131,29 @@ def produce(  # noqa: PLR0913 - the parameters come as JSON
     }
 
 
-def fetch(address: str, topic: str, partitions: int) -> dict[str, float]:
-    """Everything that is in the topic, as a consumer with default settings asks for it."""
+def fetch(address: str, topic: str, partitions: int, times: int) -> dict[str, float]:
+    """Everything that is in the topic, as a consumer with default settings asks for it, and that some times."""
     raw = Raw(address)
     ends = raw.end_offsets(topic, partitions)
-    offsets = [0] * partitions
-    size = requests = 0
     watch = Watch()
+    size = sum(_fetch_all(raw, topic, ends) for _ in range(times))
+    result = watch.stop()
+    return {**result, "mb_s": size / result["seconds"] / 1e6, "records_s": times * sum(ends) / result["seconds"]}
+
+
+def _fetch_all(raw: Raw, topic: str, ends: list[int]) -> int:
+    offsets = [0] * len(ends)
+    size = 0
     while offsets != ends:
         request = _fetch_request(topic, {n: offset for n, offset in enumerate(offsets) if offset < ends[n]})
         raw.sock.sendall(frame_of(request, FETCH_VERSION))
         _, body = read_response_head(raw.receive(), FetchResponse, FETCH_VERSION)
-        requests += 1
         for part in decode(FetchResponse, FETCH_VERSION, body).responses[0].partitions:
             if part.error_code:
                 raise RuntimeError(f"error {part.error_code} for partition {part.partition_index}")
             taken, offsets[part.partition_index] = _walk(part.records, offsets[part.partition_index])
             size += taken
-    result = watch.stop()
-    return {**result, "mb_s": size / result["seconds"] / 1e6, "records_s": sum(ends) / result["seconds"]}
+    return size
 
 
 def _fetch_request(topic: str, offsets: dict[int, int], max_wait_ms: int = 500) -> FetchRequest:
