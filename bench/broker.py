@@ -8,6 +8,7 @@ Needs Apache Kafka (Java and, at first, Maven) and about 12 GB in the temporary 
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -261,6 +262,7 @@ def one_round(brokers: dict[str, Running], number: int, table: Table) -> None:
         for name, broker in sorted(brokers.items(), reverse=bool(number % 2)):
             topic = topics[work.reads, name] if work.reads else new_topic(broker, work, f"bench-{number}-{position}")
             topics[work.what, name] = topic
+            os.sync()  # or what was written or deleted for one gets to the disk at the other's cost
             result = run_load(work.name, address=broker.address, topic=topic, **_partitions(work), **work.parameters)
             table.add(work.what, name, result[work.figure], result["own_cpu"])
             if work.second:

@@ -27,6 +27,10 @@ _OPTIONS = (
 )
 
 
+SETTINGS = {"log.segment.delete.delay.ms": "0"}
+"""Of both. The topics of a round would be deleted a minute later, in the middle of the next one."""
+
+
 class Running(NamedTuple):
     """A broker that has acknowledged a record."""
 
@@ -62,7 +66,9 @@ class Odradek:
         """It formats an empty directory itself."""
 
     def command(self, directory: Path, port: int) -> list[str]:
-        return [sys.executable, "-m", "odradek", "serve", "--data", str(directory), "--listen", f"127.0.0.1:{port}"]
+        listen = f"127.0.0.1:{port}"
+        settings = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+        return [sys.executable, "-m", "odradek", "serve", "--data", str(directory), "--listen", listen, *settings]
 
 
 class ApacheKafka:
@@ -92,6 +98,7 @@ class ApacheKafka:
             "controller.listener.names": "CONTROLLER",
             "log.dirs": str(directory),
             "offsets.topic.replication.factor": "1",
+            **SETTINGS,
         }
         path = directory.with_name(directory.name + ".properties")
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
