@@ -1,0 +1,64 @@
+"""What a command of a coordinator comes to: records for its log, and answers to those who asked, now or before.
+
+State that is in the log changes in `replay` alone, which every record goes through once it is appended, and again when
+the log is loaded. What no record has (who waits for an answer, deadlines, members that joined and are in no generation
+yet) is changed by commands as they decide, and is gone after a restart.
+"""
+
+from collections.abc import Hashable, Iterable
+from typing import NamedTuple
+
+from odradek.wire.schema import Message
+
+Ticket = Hashable
+"""Stands for a request that waits for its answer. A coordinator keeps it and gives it back, and knows no more of it."""
+
+
+class Asked(NamedTuple):
+    """A request: who waits for the answer, and what its head and its connection say."""
+
+    ticket: Ticket
+    version: int
+    client_id: str = ""
+    client_host: str = ""
+    """As Kafka writes it: `/127.0.0.1`."""
+
+    def answer(self, response: Message, *records: "Stored") -> "Decision":
+        """The usual outcome: this one is answered, and nobody else."""
+        return Decision(records, (Answer(self.ticket, response),))
+
+
+class Stored(NamedTuple):
+    """A record of a coordinator's topic. Without a value it deletes what was stored under its key."""
+
+    key: Message
+    value: Message | None
+    version: int = 0
+    """Of the value."""
+
+
+class Answer(NamedTuple):
+    ticket: Ticket
+    response: Message
+
+
+class Decision(NamedTuple):
+    records: tuple[Stored, ...] = ()
+    answers: tuple[Answer, ...] = ()
+    """They leave once the records are in the log. If those cannot be written, the tickets get an error instead."""
+    is_atomic: bool = True
+    """Whether the records go into one batch, all or none. If not, many of them become several batches."""
+
+    def __add__(self, other: "Decision") -> "Decision":  # type: ignore[override]
+        """One after the other, written together."""
+        return Decision(self.records + other.records, self.answers + other.answers, self.is_atomic or other.is_atomic)
+
+
+NOTHING = Decision(is_atomic=False)
+
+
+def all_of(decisions: Iterable[Decision]) -> Decision:
+    whole = NOTHING
+    for decision in decisions:
+        whole += decision
+    return whole
