@@ -1,4 +1,4 @@
-"""Deadlines by key, all in one heap. Most are moved before they come, as each heartbeat moves one: that costs a look-up.
+"""Deadlines by key, all in one heap. Most are moved before they come, as by each heartbeat: that costs a look-up.
 
 An entry of the heap says when its key is looked at next. Where the deadline was moved further away by then, the key is
 queued anew; so a key has one entry, or a second where its deadline was moved nearer.
