@@ -1,1 +1,1 @@
-"""Groups of the consumer protocol (KIP-848): members say what they want and have, the coordinator what they are to have."""
+"""Groups of the consumer protocol (KIP-848): members say what they want, the coordinator what they are to have."""

@@ -1,4 +1,4 @@
-"""What an assignor is given and what it gives back: plain values, so that the same group always gets the same answer."""
+"""What an assignor is given and what it gives back. The same group gets the same answer, always."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
