@@ -61,8 +61,8 @@ class Client:
         """For what every node can answer."""
         return await (await self._any()).ask(request, kind)
 
-    async def ask_node(self, node_id: int, request: Message, kind: type[M]) -> M:
-        return await (await self._connection(await self._address_of(node_id))).ask(request, kind)
+    async def ask_node(self, node_id: int, request: Message, kind: type[M], version_max: int | None = None) -> M:
+        return await (await self._connection(await self._address_of(node_id))).ask(request, kind, version_max)
 
     async def ask_controller(self, request: Message, kind: type[M]) -> M:
         """The node that metadata name as the controller: a broker, where controllers are nodes of their own."""

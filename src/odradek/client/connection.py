@@ -89,8 +89,10 @@ class Connection(asyncio.BufferedProtocol):
             version = self._versions[kind] = self._agreed(kind)
         return version
 
-    async def ask(self, request: Message, kind: type[M]) -> M:
+    async def ask(self, request: Message, kind: type[M], version_max: int | None = None) -> M:
         """The answer to a request, which has its records as views on memory that is its own.
+
+        It goes out in the highest version that both sides have, or in `version_max` where that is lower.
 
         Raises NotServed, UnsupportedVersion where the agreed version has no place for a value, and ConnectionLost, also
         when the answer takes too long: then the connection is closed, since answers come in order and those behind it
@@ -98,7 +100,8 @@ class Connection(asyncio.BufferedProtocol):
         """
         async with self._slots:
             await self._may_write.wait()
-            return await self._send(request, kind, self.version_of(kind))
+            version = self.version_of(kind)
+            return await self._send(request, kind, version if version_max is None else min(version, version_max))
 
     async def _send(self, request: Message, kind: type[M], version: int) -> M:
         transport = self._transport
