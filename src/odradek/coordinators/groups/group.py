@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from odradek.coordinators.decision import Stored
 from odradek.model.numbers import TimestampMs
+from odradek.wire.schema import uuid
 
 
 class GroupKind(Enum):
@@ -26,6 +27,12 @@ class Member(NamedTuple):
     instance_id: str | None = None
 
 
+class PartitionCheck(Protocol):
+    def __call__(self, topic_id: uuid, partition: int) -> None:
+        """Raises a BrokerError unless the member may commit for this partition."""
+        ...
+
+
 class Group(Protocol):
     group_id: str
     kind: GroupKind
@@ -40,8 +47,11 @@ class Group(Protocol):
         """`consumer` for consumers, whatever the others said; empty where nobody joined ever."""
         ...
 
-    def check_commit(self, member: Member, version: int, *, transactional: bool) -> None:
-        """Raises the BrokerError that a commit by this member in this version of its API gets."""
+    def check_commit(self, member: Member, version: int, *, transactional: bool) -> PartitionCheck | None:
+        """Raises the BrokerError that a commit by this member in this version of its API gets.
+
+        Where it depends on the partition, what is returned is asked for each of them; one refused refuses the commit.
+        """
         ...
 
     def check_offset_fetch(self, member: Member | None) -> None:
