@@ -45,6 +45,7 @@ def test_who_the_node_is_must_be_given(missing: str) -> None:
         ("inter.broker.listener.name", "", "must not be empty"),
         ("offsets.topic.compression.codec", "5", "must be 0 (none), 1 (gzip), 2 (snappy), 3 (lz4) or 4 (zstd)"),
         ("group.coordinator.rebalance.protocols", "consumer", "must have classic"),
+        ("group.consumer.assignors", "range,org.example.Mine", "'org.example.Mine' is not one of uniform and range"),
         ("remote.log.storage.manager.class.name", "", "must not be empty"),
         ("listeners", "PLAINTEXT:9092", "'PLAINTEXT:9092' must be NAME://host:port"),
         ("listeners", "PLAINTEXT://a b:9092", "'PLAINTEXT://a b:9092' must be NAME://host:port"),

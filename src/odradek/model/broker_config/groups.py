@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from odradek.model.broker_config.rules import refuse_codec, refuse_nothing, refuse_without_classic
+from odradek.model.broker_config.rules import refuse_assignors, refuse_codec, refuse_without_classic
 from odradek.model.settings import INT_MAX, Key, Kind, Live, setting
 
 
@@ -27,7 +27,7 @@ class GroupSettings:
             ("uniform", "range"),
             "The assignors of the broker, by name or class; the first is the default.",
             distinct=True,
-            refuses=refuse_nothing,
+            refuses=refuse_assignors,
         )
     )
     group_consumer_heartbeat_interval_ms: int = setting(

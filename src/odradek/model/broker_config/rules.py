@@ -11,6 +11,14 @@ from odradek.model.broker_config.addresses import (
 )
 from odradek.model.errors import InvalidConfig
 
+_ASSIGNOR_CLASSES = "org.apache.kafka.coordinator.group.assignor."
+_ASSIGNORS = {
+    "uniform": "uniform",
+    "range": "range",
+    f"{_ASSIGNOR_CLASSES}UniformAssignor": "uniform",
+    f"{_ASSIGNOR_CLASSES}RangeAssignor": "range",
+}
+
 
 def refuse_nothing(value: str | tuple[str, ...] | None) -> str | None:
     return None if value else "must not be empty"
@@ -42,6 +50,16 @@ def refuse_codec(number: int) -> str | None:
 
 def refuse_without_classic(protocols: tuple[str, ...]) -> str | None:
     return None if "classic" in protocols else "must have classic"
+
+
+def refuse_assignors(names: tuple[str, ...]) -> str | None:
+    unknown = [name for name in names if assignor_of(name) is None]
+    return refuse_nothing(names) or (f"{unknown[0]!r} is not one of uniform and range" if unknown else None)
+
+
+def assignor_of(name: str) -> str | None:
+    """Its own name, where it may be given by the class that it is in Apache Kafka; None for others than the two."""
+    return _ASSIGNORS.get(name)
 
 
 def refuse_counts(text: str) -> str | None:
