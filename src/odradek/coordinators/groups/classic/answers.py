@@ -1,0 +1,54 @@
+"""Answers to members of classic groups."""
+
+from collections.abc import Iterator
+
+from odradek.coordinators.decision import Answer, Asked
+from odradek.coordinators.groups.classic.group import ClassicGroup
+from odradek.coordinators.groups.classic.member import ClassicMember
+from odradek.model.error_code import ErrorCode
+from odradek.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from odradek.wire.messages.sync_group import SyncGroupResponse
+
+_NAME_NULLABLE_SINCE = 7
+
+
+def joined(group: ClassicGroup, member_id: str, members: tuple[JoinGroupResponseMember, ...] = ()) -> JoinGroupResponse:
+    """The generation as it is. Only its leader is told of the members."""
+    return JoinGroupResponse(
+        generation_id=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol,
+        leader=group.leader or "",
+        member_id=member_id,
+        members=members,
+    )
+
+
+def members_of(group: ClassicGroup) -> tuple[JoinGroupResponseMember, ...]:
+    return tuple(
+        JoinGroupResponseMember(
+            member_id=member.member_id,
+            group_instance_id=member.instance_id,
+            metadata=member.metadata(group.protocol),
+        )
+        for member in group.members.values()
+    )
+
+
+def join_refused(asked: Asked, code: ErrorCode, member_id: str, protocol: str | None = "") -> JoinGroupResponse:
+    name = protocol if asked.version >= _NAME_NULLABLE_SINCE else ""
+    return JoinGroupResponse(error_code=code, member_id=member_id, protocol_name=name)
+
+
+def synced(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
+    return SyncGroupResponse(protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=assignment)
+
+
+def turned_away(member: ClassicMember, code: ErrorCode, member_id: str) -> Iterator[Answer]:
+    """Whatever the member waits for, it waits no longer."""
+    if member.joining is not None:
+        protocol = None if code is ErrorCode.FENCED_INSTANCE_ID else ""
+        yield Answer(member.joining.ticket, join_refused(member.joining, code, member_id, protocol))
+    if member.syncing is not None:
+        yield Answer(member.syncing.ticket, SyncGroupResponse(error_code=code))
+    member.joining = member.syncing = None

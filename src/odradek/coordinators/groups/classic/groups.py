@@ -1,0 +1,145 @@
+"""The classic groups of a shard: what their members ask, what is recorded of them, and what becomes due."""
+
+from odradek.coordinators.decision import NOTHING, Asked, Decision, all_of
+from odradek.coordinators.groups.classic import record
+from odradek.coordinators.groups.classic.answers import join_refused
+from odradek.coordinators.groups.classic.describing import described, not_there
+from odradek.coordinators.groups.classic.group import ClassicGroup, State
+from odradek.coordinators.groups.classic.joining import Joining
+from odradek.coordinators.groups.classic.leaving import Leaving
+from odradek.coordinators.groups.classic.rebalancing import Rebalancing
+from odradek.coordinators.groups.classic.syncing import Syncing
+from odradek.coordinators.groups.classic.table import ClassicTable
+from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.errors import (
+    IllegalGeneration,
+    InconsistentProtocol,
+    InvalidGroupId,
+    RebalanceInProgress,
+    UnknownMember,
+)
+from odradek.coordinators.groups.group import Group
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError
+from odradek.wire.messages.describe_groups import DescribedGroup
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.wire.messages.join_group import JoinGroupRequest
+from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from odradek.wire.records.classic_group import GroupMetadataKey, GroupMetadataValue
+
+_PROTOCOL_REQUIRED_SINCE = 5
+"""From this version of SyncGroup on, members say which protocol they go by."""
+
+
+class ClassicGroups:
+    def __init__(self, groups: dict[str, Group], context: GroupContext) -> None:
+        """`groups` has all groups of the shard, of any kind. An id belongs to one of them."""
+        self._context = context
+        self._table = ClassicTable(groups, context.clock)
+        self._rebalancing = Rebalancing(context)
+        self._joining = Joining(self._table, self._rebalancing, context)
+        self._syncing = Syncing(self._rebalancing, context)
+        self._leaving = Leaving(self._rebalancing, context)
+
+    # --- what members ask
+
+    def join(self, asked: Asked, request: JoinGroupRequest) -> Decision:
+        config = self._context.config()
+        if not request.group_id:
+            return asked.answer(join_refused(asked, ErrorCode.INVALID_GROUP_ID, request.member_id))
+        least, most = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
+        if not least <= request.session_timeout_ms <= most:
+            return asked.answer(join_refused(asked, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+        return self._joining.join(asked, request)
+
+    def sync(self, asked: Asked, request: SyncGroupRequest) -> Decision:
+        try:
+            said = request.protocol_type is not None and request.protocol_name is not None
+            if asked.version >= _PROTOCOL_REQUIRED_SINCE and not said:
+                raise InconsistentProtocol("the member does not say which protocol it goes by")
+            _check_id(request.group_id)
+            return self._syncing.sync(asked, request, self._table.find(request.group_id))
+        except BrokerError as error:
+            return asked.answer(SyncGroupResponse(error_code=error.code))
+
+    def heartbeat(self, asked: Asked, request: HeartbeatRequest) -> Decision:
+        try:
+            self._heartbeat(request)
+        except BrokerError as error:
+            return asked.answer(HeartbeatResponse(error_code=error.code))
+        return asked.answer(HeartbeatResponse())
+
+    def leave(self, asked: Asked, request: LeaveGroupRequest) -> Decision:
+        if not request.group_id:
+            return asked.answer(LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
+        return self._leaving.leave(asked, request, self._table.find(request.group_id))
+
+    def describe(self, group_id: str, version: int) -> DescribedGroup:
+        """What DescribeGroups tells in this version, but for what the client may do with the group."""
+        group = self._table.find(group_id)
+        return not_there(group_id, version) if group is None else described(group)
+
+    def _heartbeat(self, request: HeartbeatRequest) -> None:
+        _check_id(request.group_id)
+        group = self._table.find(request.group_id)
+        if group is None:
+            raise UnknownMember(f"there is no group {request.group_id}")
+        member = group.member(request.member_id, request.group_instance_id)
+        if request.generation_id != group.generation:
+            raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}")
+        self._rebalancing.expect(group, member)
+        if group.state is State.PREPARING_REBALANCE:
+            raise RebalanceInProgress(f"group {group.group_id} rebalances: join again")
+
+    # --- what the log says
+
+    def replay(self, key: GroupMetadataKey, value: GroupMetadataValue | None) -> None:
+        if value is not None:
+            group = self._table.recorded(key.group)
+            record.replay(group, value)
+            if group.is_empty:
+                self._context.timers.cancel(Deadline(Due.JOIN, key.group))
+        else:
+            removed = self._table.remove(key.group)
+            if removed is not None:
+                self._forget(removed)
+
+    def loaded(self) -> Decision:
+        """The log is read to its end: sessions begin, as if each member had just been heard of."""
+        return all_of(self._loaded(group) for group in list(self._table))
+
+    def simple(self, group_id: str) -> ClassicGroup:
+        """A group for offsets that are committed without one. It is in no record but those of its offsets."""
+        return self._table.recorded(group_id)
+
+    def _loaded(self, group: ClassicGroup) -> Decision:
+        for member in group.members.values():
+            self._rebalancing.expect(group, member)
+        if len(group.members) > self._context.config().group_max_size:
+            return self._rebalancing.begin(group)
+        return NOTHING
+
+    def _forget(self, group: ClassicGroup) -> None:
+        timers = self._context.timers
+        timers.cancel(Deadline(Due.JOIN, group.group_id))
+        timers.cancel(Deadline(Due.SYNC, group.group_id))
+        for member_id in (*group.members, *group.pending):
+            timers.cancel(Deadline(Due.SESSION, group.group_id, member_id))
+
+    # --- what is due
+
+    def expired(self, deadline: Deadline) -> Decision:
+        group = self._table.find(deadline.group_id)
+        if group is None:
+            return NOTHING
+        if deadline.due is Due.JOIN:
+            return self._rebalancing.join_due(group)
+        if deadline.due is Due.SYNC:
+            return self._rebalancing.sync_due(group)
+        return self._rebalancing.session_due(group, deadline.member_id)
+
+
+def _check_id(group_id: str) -> None:
+    if not group_id:
+        raise InvalidGroupId("a group has a name")

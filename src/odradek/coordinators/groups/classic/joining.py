@@ -1,0 +1,185 @@
+"""JoinGroup: who comes in, under which id, and whether that makes a rebalance."""
+
+from odradek.coordinators.decision import NOTHING, Answer, Asked, Decision
+from odradek.coordinators.groups.classic import record
+from odradek.coordinators.groups.classic.answers import join_refused, joined, members_of, turned_away
+from odradek.coordinators.groups.classic.group import ClassicGroup, State
+from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
+from odradek.coordinators.groups.classic.rebalancing import Rebalancing
+from odradek.coordinators.groups.classic.table import ClassicTable
+from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError
+from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
+from odradek.wire.records.classic_group import GroupMetadataValue
+
+NEW_MEMBER_TIMEOUT_MS = 300_000
+"""How long a member may wait for its first generation, in which it sends no heartbeats."""
+
+_REBALANCE_TIMEOUT_SINCE = 1
+_ID_REQUIRED_SINCE = 4
+_SKIP_ASSIGNMENT_SINCE = 9
+
+
+class Joining:
+    def __init__(self, table: ClassicTable, rebalancing: Rebalancing, context: GroupContext) -> None:
+        self._table = table
+        self._rebalancing = rebalancing
+        self._context = context
+
+    def join(self, asked: Asked, request: JoinGroupRequest) -> Decision:
+        group_id = request.group_id
+        group = self._table.find(group_id)
+        if self._table.is_taken(group_id):
+            return asked.answer(join_refused(asked, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, ""))
+        if group is None:
+            if request.member_id:
+                return asked.answer(join_refused(asked, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
+            group = self._table.form(group_id)
+        decision = self._join(asked, request, group)
+        return Decision(self._table.first_records(group)) + decision
+
+    def _join(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
+        if not self._has_room(group, request.member_id):
+            group.remove(request.member_id)
+            return asked.answer(join_refused(asked, ErrorCode.GROUP_MAX_SIZE_REACHED, ""))
+        if not group.supports(request.protocol_type, _protocols(request)):
+            return asked.answer(join_refused(asked, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
+        if request.member_id:
+            return self._existing(asked, request, group)
+        prefix = asked.client_id if request.group_instance_id is None else request.group_instance_id
+        member_id = f"{prefix}-{self._context.new_id()}"
+        if request.group_instance_id is not None:
+            holder = group.static.get(request.group_instance_id)
+            if holder is not None:
+                return self._replace(asked, request, group, group.members[holder], member_id)
+        elif asked.version >= _ID_REQUIRED_SINCE:
+            return self._announce(asked, request, group, member_id)
+        return self._add(asked, request, group, member_id)
+
+    def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
+        most = self._context.config().group_max_size
+        member = group.members.get(member_id)
+        if group.state is State.EMPTY:
+            return True
+        if group.state is State.PREPARING_REBALANCE:
+            joined_count = sum(each.joining is not None for each in group.members.values())
+            return joined_count < most or (member is not None and member.joining is not None)
+        return member is not None or len(group.members) < most
+
+    # --- members that come for the first time
+
+    def _announce(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member_id: str) -> Decision:
+        """The client has to come again with the id that it is told: one that gives up leaves no member behind."""
+        group.pending.add(member_id)
+        deadline = Deadline(Due.SESSION, group.group_id, member_id)
+        self._context.timers.set(deadline, request.session_timeout_ms)
+        return asked.answer(join_refused(asked, ErrorCode.MEMBER_ID_REQUIRED, member_id))
+
+    def _add(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member_id: str) -> Decision:
+        member = ClassicMember(
+            member_id=member_id,
+            instance_id=request.group_instance_id,
+            client_id=asked.client_id,
+            client_host=asked.client_host,
+            rebalance_timeout_ms=_rebalance_timeout_ms(asked, request),
+            session_timeout_ms=request.session_timeout_ms,
+            protocols=_protocols(request),
+            joining=asked,
+            is_new=True,
+        )
+        if group.initial is not None:
+            group.initial = group.initial._replace(grew=True)
+        group.add(member, request.protocol_type)
+        self._context.timers.set(Deadline(Due.SESSION, group.group_id, member_id), NEW_MEMBER_TIMEOUT_MS)
+        return self._rebalancing.rebalance(group)
+
+    # --- members that come again
+
+    def _existing(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
+        if request.member_id in group.pending:
+            if request.group_instance_id is not None:  # ids are given out to members that are not static
+                return asked.answer(join_refused(asked, ErrorCode.UNKNOWN_SERVER_ERROR, ""))
+            return self._add(asked, request, group, request.member_id)
+        try:
+            member = group.member(request.member_id, request.group_instance_id)
+        except BrokerError as error:
+            return asked.answer(join_refused(asked, error.code, request.member_id, None))
+        is_leader = member.member_id == group.leader
+        is_same = member.protocols == _protocols(request)
+        if group.state is State.COMPLETING_REBALANCE and is_same:
+            return asked.answer(joined(group, member.member_id, members_of(group) if is_leader else ()))
+        if group.state is State.STABLE and is_same and not is_leader:
+            return asked.answer(joined(group, member.member_id))
+        # A leader that joins a stable group again wants to assign again: its topics have more partitions now.
+        return self._rejoin(asked, request, group, member)
+
+    def _rejoin(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember) -> Decision:
+        told = NOTHING
+        if member.joining is not None:  # it asked before, and has given that up
+            refusal = join_refused(member.joining, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+            told = Decision(answers=(Answer(member.joining.ticket, refusal),))
+        _update(member, asked, request)
+        member.joining = asked
+        return told + self._rebalancing.rebalance(group)
+
+    def _replace(
+        self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember, new_id: str
+    ) -> Decision:
+        """A static member has restarted. Its place in a stable group is still there for it."""
+        old_id = member.member_id
+        told = Decision(answers=tuple(turned_away(member, ErrorCode.FENCED_INSTANCE_ID, old_id)))
+        _update(member, asked, request)
+        member.is_new = False
+        session = Deadline(Due.SESSION, group.group_id, new_id)
+        if group.state is State.STABLE and group.elect_protocol() == group.protocol:
+            # The deadline of the old id stays. It has no meaning once the record is written.
+            self._context.timers.set(session, member.session_timeout_ms)
+            stored = record.renamed(group, old_id, new_id)
+            assert isinstance(stored.value, GroupMetadataValue)
+            return told + asked.answer(_kept_place(asked, group, old_id, new_id, stored.value), stored)
+        self._context.timers.cancel(Deadline(Due.SESSION, group.group_id, old_id))
+        group.rename(old_id, new_id)
+        self._context.timers.set(session, member.session_timeout_ms)
+        member.joining = asked
+        return told + self._rebalancing.rebalance(group)
+
+
+def _kept_place(
+    asked: Asked, group: ClassicGroup, old_id: str, new_id: str, value: GroupMetadataValue
+) -> JoinGroupResponse:
+    """What a static member is told that restarted without a rebalance."""
+    is_leader = group.leader == old_id
+    if asked.version < _SKIP_ASSIGNMENT_SINCE or not is_leader:
+        # Told the old id of the leader, a client that cannot skip the assignment does not know that it leads.
+        return joined(group, new_id)
+    members = tuple(
+        JoinGroupResponseMember(
+            member_id=each.member_id, group_instance_id=each.group_instance_id, metadata=each.subscription
+        )
+        for each in value.members
+    )
+    return JoinGroupResponse(
+        generation_id=group.generation,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol,
+        leader=new_id,
+        skip_assignment=True,
+        member_id=new_id,
+        members=members,
+    )
+
+
+def _update(member: ClassicMember, asked: Asked, request: JoinGroupRequest) -> None:
+    member.protocols = _protocols(request)
+    member.rebalance_timeout_ms = _rebalance_timeout_ms(asked, request)
+    member.session_timeout_ms = request.session_timeout_ms
+
+
+def _protocols(request: JoinGroupRequest) -> tuple[Protocol, ...]:
+    return tuple(Protocol(each.name, each.metadata) for each in request.protocols)
+
+
+def _rebalance_timeout_ms(asked: Asked, request: JoinGroupRequest) -> int:
+    """The first version has one timeout for both."""
+    return request.rebalance_timeout_ms if asked.version >= _REBALANCE_TIMEOUT_SINCE else request.session_timeout_ms

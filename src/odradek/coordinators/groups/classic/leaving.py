@@ -1,0 +1,61 @@
+"""LeaveGroup: members say that they go, or somebody says it for static ones."""
+
+from odradek.coordinators.decision import NOTHING, Asked, Decision
+from odradek.coordinators.groups.classic.group import ClassicGroup
+from odradek.coordinators.groups.classic.rebalancing import Rebalancing
+from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.errors import UnknownMember
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError
+from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
+
+_MANY_SINCE = 3
+
+
+class Leaving:
+    def __init__(self, rebalancing: Rebalancing, context: GroupContext) -> None:
+        self._rebalancing = rebalancing
+        self._timers = context.timers
+
+    def leave(self, asked: Asked, request: LeaveGroupRequest, group: ClassicGroup | None) -> Decision:
+        told, results = NOTHING, []
+        for identity in leaving_members(asked, request):
+            code = ErrorCode.NONE
+            try:
+                told += self._leave(identity, group)
+            except BrokerError as error:
+                code = error.code
+            results.append(left(identity, code))
+        has_left = any(result.error_code == ErrorCode.NONE for result in results)
+        if group is not None and has_left and not group.is_empty:
+            told += self._rebalancing.rebalance(group)
+        return told + asked.answer(leave_response(asked, tuple(results)))
+
+    def _leave(self, identity: MemberIdentity, group: ClassicGroup | None) -> Decision:
+        if group is None:
+            raise UnknownMember("no such group")
+        member_id = identity.member_id
+        if not member_id:
+            if identity.group_instance_id not in group.static:
+                raise UnknownMember(f"group {group.group_id} has no static member {identity.group_instance_id}")
+            return self._rebalancing.drop(group, group.members[group.static[identity.group_instance_id]])
+        if member_id in group.pending:
+            group.remove(member_id)
+            self._timers.cancel(Deadline(Due.SESSION, group.group_id, member_id))
+            return NOTHING
+        return self._rebalancing.drop(group, group.member(member_id, identity.group_instance_id))
+
+
+def leaving_members(asked: Asked, request: LeaveGroupRequest) -> tuple[MemberIdentity, ...]:
+    """Early versions know one member, and no static ones."""
+    return request.members if asked.version >= _MANY_SINCE else (MemberIdentity(member_id=request.member_id),)
+
+
+def left(identity: MemberIdentity, code: ErrorCode) -> MemberResponse:
+    return MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code)
+
+
+def leave_response(asked: Asked, results: tuple[MemberResponse, ...]) -> LeaveGroupResponse:
+    if asked.version >= _MANY_SINCE:
+        return LeaveGroupResponse(members=results)
+    return LeaveGroupResponse(error_code=results[0].error_code)

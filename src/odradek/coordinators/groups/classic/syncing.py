@@ -1,0 +1,67 @@
+"""SyncGroup: the leader assigns, and all are told what is theirs."""
+
+from odradek.coordinators.decision import NOTHING, Answer, Asked, Decision
+from odradek.coordinators.groups.classic import record
+from odradek.coordinators.groups.classic.answers import synced
+from odradek.coordinators.groups.classic.group import ClassicGroup, State
+from odradek.coordinators.groups.classic.member import ClassicMember
+from odradek.coordinators.groups.classic.rebalancing import Rebalancing
+from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.errors import (
+    IllegalGeneration,
+    InconsistentProtocol,
+    RebalanceInProgress,
+    UnknownMember,
+)
+from odradek.model.error_code import ErrorCode
+from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+class Syncing:
+    def __init__(self, rebalancing: Rebalancing, context: GroupContext) -> None:
+        self._rebalancing = rebalancing
+        self._timers = context.timers
+
+    def sync(self, asked: Asked, request: SyncGroupRequest, group: ClassicGroup | None) -> Decision:
+        """Raises a BrokerError if the member has nothing to expect."""
+        if group is None or group.is_empty:
+            raise UnknownMember(f"group {request.group_id} has no members")
+        member = group.member(request.member_id, request.group_instance_id)
+        _check(group, request)
+        if group.state is State.PREPARING_REBALANCE:
+            raise RebalanceInProgress(f"group {request.group_id} rebalances")
+        group.unsynced.discard(member.member_id)
+        if not group.unsynced:
+            self._timers.cancel(Deadline(Due.SYNC, group.group_id))
+        if group.state is State.STABLE:
+            return asked.answer(synced(group, member.assignment))
+        told = _give_up_older(member)
+        member.syncing = asked
+        return told + self._assign(group, request) if member.member_id == group.leader else told
+
+    def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> Decision:
+        assignments = {each.member_id: each.assignment for each in request.assignments}
+        answers = []
+        for member in group.members.values():
+            if member.syncing is not None:
+                response = synced(group, assignments.get(member.member_id, b""))
+                answers.append(Answer(member.syncing.ticket, response))
+                member.syncing = None
+                self._rebalancing.expect(group, member)
+        return Decision((record.assigned(group, assignments),), tuple(answers))
+
+
+def _check(group: ClassicGroup, request: SyncGroupRequest) -> None:
+    if request.generation_id != group.generation:
+        raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}")
+    given = (request.protocol_type, group.protocol_type), (request.protocol_name, group.protocol)
+    if any(said is not None and said != known for said, known in given):
+        raise InconsistentProtocol(f"group {group.group_id} uses {group.protocol_type} {group.protocol}")
+
+
+def _give_up_older(member: ClassicMember) -> Decision:
+    """It asked before, and has given that up."""
+    if member.syncing is None:
+        return NOTHING
+    refusal = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+    return Decision(answers=(Answer(member.syncing.ticket, refusal),))
