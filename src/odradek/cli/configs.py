@@ -2,12 +2,13 @@
 
 import argparse
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from odradek.cli import reaching
 from odradek.cli.main import EXIT_FAILED
 from odradek.cli.streams import CONTROLS, complain
 from odradek.cli.table import table
+from odradek.cli.verbs import Verbs
 from odradek.client.client import Client
 from odradek.client.configs import ConfigView, Resource, ResourceType, Source, alter_configs, describe_configs
 
@@ -33,22 +34,14 @@ _RESOURCE_HELP = "topics/NAME, brokers/ID, or brokers for what holds for all of 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-
-    def verb(name: str, handler: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        added.add_argument("--json", action="store_true", help="print JSON, one object a line")
-        reaching.add_arguments(added)
-        added.set_defaults(handler=handler)
-        return added
-
-    describing = verb("describe", describe, "show settings")
+    verbs = Verbs(parser)
+    describing = verbs.add("describe", describe, "show settings")
     describing.add_argument("resources", metavar="RESOURCE", nargs="+", type=resource, help=_RESOURCE_HELP)
     describing.add_argument("--all", action="store_true", help="also those that have their defaults, and all layers")
-    setting = verb("set", set_configs, "change some settings; the others stay as they are")
+    setting = verbs.add("set", set_configs, "change some settings; the others stay as they are")
     setting.add_argument("resource", metavar="RESOURCE", type=resource, help=_RESOURCE_HELP)
     setting.add_argument("changes", metavar="NAME=VALUE", nargs="+", type=reaching.key_and_value, help="a setting")
-    unsetting = verb("unset", unset_configs, "take settings back, so that what they hid holds again")
+    unsetting = verbs.add("unset", unset_configs, "take settings back, so that what they hid holds again")
     unsetting.add_argument("resource", metavar="RESOURCE", type=resource, help=_RESOURCE_HELP)
     unsetting.add_argument("names", metavar="NAME", nargs="+", help="a setting")
     for changing in (setting, unsetting):

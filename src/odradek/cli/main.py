@@ -18,6 +18,7 @@ NOUNS = {
     "serve": "run a broker (under construction: see the README)",
     "topics": "list, describe, create, alter and delete topics",
     "configs": "show and change settings of topics and brokers",
+    "groups": "list, describe, reset and delete consumer groups",
     "produce": "send records to a topic",
     "consume": "print the records of a topic",
     "log": "check and print the files of a data directory",

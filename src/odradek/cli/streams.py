@@ -18,3 +18,9 @@ def lenient(stream: TextIO) -> TextIO:
 def complain(text: object) -> None:
     """One line on standard error."""
     print(f"odradek: {text}", file=lenient(sys.stderr))
+
+
+def confirmed(question: str) -> bool:
+    """Whether the person at the terminal says yes."""
+    print(f"{question} [y/N] ", end="", file=lenient(sys.stderr), flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

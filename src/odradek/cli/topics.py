@@ -3,48 +3,40 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable
 
 from odradek.cli import reaching, topics_describe
 from odradek.cli.main import EXIT_FAILED, Misused
-from odradek.cli.streams import complain
+from odradek.cli.streams import complain, confirmed
 from odradek.cli.table import table
+from odradek.cli.verbs import Verbs
 from odradek.client.client import Client
 from odradek.client.configs import Resource, ResourceType, alter_configs
 from odradek.client.topics import BROKERS_DEFAULT, NewTopic, Outcomes, create_topics, delete_topics, grow_topics
 from odradek.model.error_code import ErrorCode
 
-AddVerb = Callable[..., argparse.ArgumentParser]
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-
-    def verb(name: str, handler: Callable[[argparse.Namespace], int], text: str) -> argparse.ArgumentParser:
-        added = verbs.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
-        added.add_argument("--json", action="store_true", help="print JSON, one object a line")
-        reaching.add_arguments(added)
-        added.set_defaults(handler=handler)
-        return added
-
-    listing = verb("list", list_topics, "list topics")
+    verbs = Verbs(parser)
+    listing = verbs.add("list", list_topics, "list topics")
     listing.add_argument("--internal", action="store_true", help="also those that Kafka keeps for itself")
-    describing = verb("describe", topics_describe.describe, "show partitions, offsets, sizes and settings of topics")
+    describing = verbs.add(
+        "describe", topics_describe.describe, "show partitions, offsets, sizes and settings of topics"
+    )
     describing.add_argument("names", metavar="NAME", nargs="*", help="a topic; without one, all of them")
     describing.add_argument("--internal", action="store_true", help="without names: also those kept for Kafka itself")
-    _add_creating(verb)
-    altering = verb("alter", alter, "add partitions to topics, or change their settings")
+    _add_creating(verbs)
+    altering = verbs.add("alter", alter, "add partitions to topics, or change their settings")
     altering.add_argument("names", metavar="NAME", nargs="+", help="a topic")
     altering.add_argument("--partitions", metavar="N", type=int, help="how many there shall be: more than now")
     _add_config(altering)
-    deleting = verb("delete", delete, "delete topics and all that is in them")
+    deleting = verbs.add("delete", delete, "delete topics and all that is in them")
     deleting.add_argument("names", metavar="NAME", nargs="+", help="a topic")
     deleting.add_argument("--yes", action="store_true", help="do not ask first; nobody is asked without a terminal")
     deleting.add_argument("--if-exists", action="store_true", help="a topic that is not there is no failure")
 
 
-def _add_creating(verb: AddVerb) -> None:
-    parser = verb("create", create, "make new topics")
+def _add_creating(verbs: Verbs) -> None:
+    parser = verbs.add("create", create, "make new topics")
     parser.add_argument("names", metavar="NAME", nargs="+", help="a topic")
     parser.add_argument("--partitions", metavar="N", type=int, default=BROKERS_DEFAULT, help="(the broker's default)")
     parser.add_argument(
@@ -125,7 +117,9 @@ def alter(options: argparse.Namespace) -> int:
 
 def delete(options: argparse.Namespace) -> int:
     names = list(dict.fromkeys(options.names))
-    if not options.yes and sys.stdin.isatty() and not _confirmed(names):
+    whose = "its" if len(names) == 1 else "their"
+    question = f"delete {', '.join(names)} and all {whose} records?"
+    if not options.yes and sys.stdin.isatty() and not confirmed(question):
         complain("nothing was deleted")
         return EXIT_FAILED
     excused = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if options.if_exists else None
@@ -134,12 +128,6 @@ def delete(options: argparse.Namespace) -> int:
         return _report(await delete_topics(client, names), "deleted", excused, options)
 
     return reaching.run(options, work)
-
-
-def _confirmed(names: list[str]) -> bool:
-    whose = "its" if len(names) == 1 else "their"
-    print(f"delete {', '.join(names)} and all {whose} records? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _report(outcomes: Outcomes, done: str, excused: ErrorCode | None, options: argparse.Namespace) -> int:
