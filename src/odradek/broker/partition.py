@@ -29,7 +29,7 @@ from odradek.records.batch import stamp_append_time as stamp_time
 from odradek.records.compression import is_lz4_for_java
 from odradek.records.recompress import recompress
 from odradek.records.record import read_records, scan
-from odradek.storage.log import Log
+from odradek.storage.log import Log, Origin
 
 if TYPE_CHECKING:
     from odradek.broker.waiting import WaitingFetch
@@ -77,11 +77,28 @@ class Partition:
         appended = log.append_checked(batch, head, self.epoch)
         if appended.duplicate:
             return Produced(appended.base_offset, appended.timestamp)
+        self._advance(len(batch))
+        return Produced(appended.base_offset, append_time)
+
+    def append(self, batch: memoryview) -> Offset:
+        """Append a batch of our own making; returns the offset that its first record has. It is stamped in place.
+
+        Of the topic's settings those count that say how batches are written, and not what clients may send.
+        """
+        head = parse_head(batch)
+        config = self.log.config
+        if config.message_timestamp_type != "CreateTime" or config.compression_type != "producer":
+            batch, head, _ = _fit(batch, head, config, self._clock.now_ms())
+        base_offset = self.log.append_checked(batch, head, self.epoch, Origin.COORDINATOR).base_offset
+        self._advance(len(batch))
+        return base_offset
+
+    def _advance(self, size: int) -> None:
+        log = self.log
         log.advance_high_watermark(log.end_offset)
         if self.waiting:
             for fetch in tuple(self.waiting):
-                fetch.arrived(len(batch))
-        return Produced(appended.base_offset, append_time)
+                fetch.arrived(size)
 
 
 class Rules:

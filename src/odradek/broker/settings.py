@@ -14,6 +14,7 @@ from odradek.metadata.image import ConfigResource, Configs, Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, BrokerConfig, topic_defaults
 from odradek.model.broker_config.names import key_of
 from odradek.model.errors import InvalidConfig
+from odradek.model.group_config import GroupConfig
 from odradek.model.settings import Key, Live, attribute_of
 from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
 
@@ -67,6 +68,9 @@ class Settings:
         self._seen: Configs | None = None
         self._now = static
         self._topics_now = topics
+        self._group_defaults: GroupConfig | None = None
+        self._groups_now: dict[str, GroupConfig] = {}
+        """Of groups for which something is set, as they were asked for."""
 
     def now(self, image: Image) -> BrokerConfig:
         """What counts: the topmost text of each setting."""
@@ -88,6 +92,17 @@ class Settings:
         except InvalidConfig:
             # Checked when it was set, against the defaults of that time: those that came later do not go with it.
             return TopicConfig.parse(own, self._topics)
+
+    def of_group(self, image: Image, group_id: str) -> GroupConfig:
+        """The settings of a group, as they count now."""
+        self._update(image)
+        found = self._groups_now.get(group_id)
+        if found is None:
+            own = image.configs.of(ResourceType.GROUP, group_id)
+            found = self._group_config(own)
+            if own:  # else there are as many of them as groups
+                self._groups_now[group_id] = found
+        return found
 
     def texts(self, image: Image) -> dict[str, str]:
         """All that is set anywhere, without defaults."""
@@ -161,7 +176,17 @@ class Settings:
         changed = {**self._of_all(image), **self._of_this(image)}
         self._now = replace(self._static, **_parsed(changed))
         self._topics_now = self._defaults()
+        self._group_defaults = None
+        self._groups_now.clear()
         self._seen = image.configs
+
+    def _group_config(self, own: Mapping[str, str]) -> GroupConfig:
+        if self._group_defaults is None:
+            self._group_defaults = GroupConfig.parse({}, self._now)
+        try:
+            return GroupConfig.parse(own, self._now) if own else self._group_defaults
+        except InvalidConfig:
+            return self._group_defaults  # set by another node, or for defaults that were others then
 
     def _defaults(self) -> TopicConfig:
         if self._now == self._static:

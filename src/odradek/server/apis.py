@@ -7,6 +7,7 @@ from random import SystemRandom
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Served, Spawns
 from odradek.broker.fetch_sessions import FetchSessions
+from odradek.broker.groups import Groups
 from odradek.broker.handlers import (
     alter_configs,
     api_versions,
@@ -27,11 +28,15 @@ from odradek.broker.handlers import (
     list_config_resources,
     list_offsets,
     metadata,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
     offset_for_leader_epoch,
     produce,
     update_features,
 )
 from odradek.broker.loggers import Loggers
+from odradek.broker.offsets_topic import OffsetsTopic
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.settings import Settings
@@ -57,13 +62,16 @@ class Parts:
     tasks: Spawns
     clock: Clock
     broker_epoch: int
+    groups: Groups
 
 
 def served_by(node: Parts) -> dict[int, Served]:
     broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
+    groups = node.groups
     config = settings.now(broker.image)
     sessions = FetchSessions(node.clock, SystemRandom(), config.max_incremental_fetch_session_cache_slots)
     on_demand = TopicsOnDemand(log, context, node.tasks)
+    offsets_topic = OffsetsTopic(log, context, settings)
     loggers = Loggers()
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     producing = produce.Produce(broker)
@@ -72,7 +80,9 @@ def served_by(node: Parts) -> dict[int, Served]:
         1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, node.read_ahead, config.fetch_max_bytes).handle),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
-        10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator().handle),
+        8: Served(offset_commit.VERSIONS, offset_commit.OffsetCommit(groups).handle),
+        9: Served(offset_fetch.VERSIONS, offset_fetch.OffsetFetch(groups).handle),
+        10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator(broker, offsets_topic).handle),
         19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context, settings).handle),
         20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context).handle),
         21: Served(delete_records.VERSIONS, delete_records.DeleteRecords(broker, node.logs, node.pool).handle),
@@ -86,6 +96,7 @@ def served_by(node: Parts) -> dict[int, Served]:
             incremental_alter_configs.VERSIONS,
             incremental_alter_configs.IncrementalAlterConfigs(log, context, settings, loggers).handle,
         ),
+        47: Served(offset_delete.VERSIONS, offset_delete.OffsetDelete(groups).handle),
         55: Served(describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(log, broker.node_id, node.clock).handle),
         57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),

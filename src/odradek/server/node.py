@@ -20,6 +20,7 @@ from odradek.broker.settings import Settings
 from odradek.controller import brokers
 from odradek.controller.brokers import Registration
 from odradek.controller.context import Context
+from odradek.coordinators.runtime import Surroundings as CoordinatorSurroundings
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Endpoint, Image, ResourceType
 from odradek.metadata.uuids import from_text
@@ -33,6 +34,7 @@ from odradek.quorum.metadata_log import MetadataLog
 from odradek.server.admission import admission_of, connections_within, limits_of
 from odradek.server.apis import Parts, served_by
 from odradek.server.clock import SystemClock
+from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.identity import new_uuid, take_identity
 from odradek.server.tasks import Tasks
 from odradek.server.upkeep import intervals_of, metadata_setting_of
@@ -174,6 +176,21 @@ class Node:
         self._stack.callback(self._close, log, logs, identity.node_id, epoch)
         broker.kraft_version = log.voters.kraft_version
         tasks = await self._stack.enter_async_context(Tasks())
+        read_ahead = ReadAhead(self._files, pool)
+        coordinators = Coordinators(
+            broker,
+            self._settings,
+            CoordinatorSurroundings(
+                clock=self._clock,
+                flusher=housekeeping.flusher,
+                tasks=tasks,
+                read_ahead=read_ahead,
+                codec=partial(codec_of, self._settings, broker),
+            ),
+        )
+        self._stack.callback(coordinators.close)
+        coordinators.begin()
+        log.subscribe(coordinators.change)
         parts = Parts(
             broker=broker,
             metadata=log,
@@ -181,10 +198,11 @@ class Node:
             settings=self._settings,
             logs=logs,
             pool=pool,
-            read_ahead=ReadAhead(self._files, pool),
+            read_ahead=read_ahead,
             tasks=tasks,
             clock=self._clock,
             broker_epoch=epoch,
+            groups=coordinators.groups,
         )
         self._serve(parts, housekeeping)
 

@@ -1,30 +1,75 @@
-"""FindCoordinator, versions 0 to 6. There is no coordinator yet, and clients are told to try again."""
+"""FindCoordinator, versions 0 to 6, for groups. Of transactions and share partitions there is no coordinator yet."""
 
+import logging
+from collections.abc import Awaitable
+
+from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
+from odradek.coordinators.partitioning import partition_of
 from odradek.metadata.uuids import from_text
 from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError
 from odradek.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
+
+logger = logging.getLogger(__name__)
 
 VERSIONS = (0, 6)
 _MANY_SINCE = 4
+_SHARE_SINCE = 6
 _GROUP, _TRANSACTION, _SHARE = range(3)
 
 
 class FindCoordinator:
-    def handle(self, call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-        if call.version < _MANY_SINCE:
-            return FindCoordinatorResponse(error_code=_code(request.key_type, request.key), node_id=-1, port=-1)
-        missing = tuple(
-            Coordinator(key=key, node_id=-1, host="", port=-1, error_code=_code(request.key_type, key))
-            for key in request.coordinator_keys
+    def __init__(self, broker: Broker, topic: OffsetsTopic) -> None:
+        self._broker = broker
+        self._topic = topic
+
+    def handle(
+        self, call: Call, request: FindCoordinatorRequest
+    ) -> FindCoordinatorResponse | Awaitable[FindCoordinatorResponse]:
+        is_asked = call.version < _MANY_SINCE or bool(request.coordinator_keys)
+        if request.key_type == _GROUP and is_asked and OFFSETS_TOPIC not in self._broker.image.topics:
+            return self._make_topic_first(call, request)
+        return self._respond(call, request)
+
+    async def _make_topic_first(self, call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+        try:
+            await self._topic.make()
+        except BrokerError as error:
+            logger.error("the topic of offsets cannot be made", extra={"reason": str(error)})
+        return self._respond(call, request)
+
+    def _respond(self, call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+        if call.version >= _MANY_SINCE:
+            found = tuple(self._find(call, request.key_type, key) for key in request.coordinator_keys)
+            return FindCoordinatorResponse(coordinators=found)
+        found_one = self._find(call, request.key_type, request.key)
+        return FindCoordinatorResponse(
+            error_code=found_one.error_code,
+            error_message="" if found_one.error_code else "NONE",
+            node_id=found_one.node_id,
+            host=found_one.host,
+            port=found_one.port,
         )
-        return FindCoordinatorResponse(coordinators=missing)
 
+    def _find(self, call: Call, kind: int, key: str) -> Coordinator:
+        code = ErrorCode.INVALID_REQUEST
+        if kind == _GROUP:
+            if self._is_led_here(key):
+                host, port = self._broker.address_for(call.connection)
+                return Coordinator(key=key, node_id=self._broker.node_id, host=host, port=port)
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        elif kind == _TRANSACTION or (kind == _SHARE and call.version >= _SHARE_SINCE and _is_share_key(key)):
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code)
 
-def _code(kind: int, key: str) -> ErrorCode:
-    if kind in (_GROUP, _TRANSACTION) or (kind == _SHARE and _is_share_key(key)):
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    return ErrorCode.INVALID_REQUEST
+    def _is_led_here(self, group_id: str) -> bool:
+        topic = self._broker.image.topics.get(OFFSETS_TOPIC)
+        if topic is None:
+            return False
+        placement = topic.partitions.get(partition_of(group_id, len(topic.partitions)))
+        return placement is not None and placement.leader == self._broker.node_id
 
 
 def _is_share_key(key: str) -> bool:

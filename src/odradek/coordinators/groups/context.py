@@ -39,6 +39,8 @@ class Due(Enum):
     """A member of a consumer group was silent for too long."""
     CONSUMER_REVOCATION = auto()
     """A member of a consumer group has kept partitions for too long that it has to give back."""
+    EXPIRY = auto()
+    """All groups of the shard are to be looked at: offsets and groups that nobody uses any more go."""
 
 
 class Deadline(NamedTuple):

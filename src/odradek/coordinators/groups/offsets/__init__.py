@@ -1,0 +1,1 @@
+"""What groups committed: by members, by clients without a group, and within transactions."""

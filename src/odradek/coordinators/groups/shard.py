@@ -1,0 +1,86 @@
+"""The groups of one partition of `__consumer_offsets`: all kinds behind one door."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from odradek.coordinators.decision import NOTHING, Decision, Stored
+from odradek.coordinators.groups.classic.groups import ClassicGroups
+from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.group import Group, GroupKind
+from odradek.coordinators.groups.offsets.offsets import Offsets
+from odradek.coordinators.groups.unserved import UnservedGroups
+from odradek.metadata.delta import Delta
+from odradek.metadata.image import Image
+from odradek.model.errors import BrokerError
+from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
+
+_EXPIRY = Deadline(Due.EXPIRY, "")
+_CLASSIC_DUE = (Due.SESSION, Due.JOIN, Due.SYNC)
+
+_OFFSETS = (0, 1)
+_CLASSIC = (2,)
+_SHARE = range(10, 16)
+_STREAMS = range(17, 24)
+"""The types of records, as their keys are numbered."""
+
+
+class GroupShard:
+    def __init__(self, context: GroupContext) -> None:
+        self._context = context
+        self.groups: dict[str, Group] = {}
+        self.classic = ClassicGroups(self.groups, context)
+        self.offsets = Offsets(self.groups, context, self.classic.simple)
+        self._unserved = UnservedGroups(self.groups)
+
+    # --- what the log says
+
+    def replay(self, offset: Offset, key: Any, value: Any, producer_id: ProducerId = NO_PRODUCER_ID) -> None:
+        number = key.spec.key
+        if number in _OFFSETS:
+            self.offsets.replay(offset, key, value, producer_id)
+        elif number in _CLASSIC:
+            self.classic.replay(key, value)
+        elif number in _SHARE:
+            self._unserved.replay(GroupKind.SHARE, key, value)
+        elif number in _STREAMS:
+            self._unserved.replay(GroupKind.STREAMS, key, value)
+
+    def end_transaction(self, producer_id: ProducerId, *, commit: bool) -> None:
+        self.offsets.end_transaction(producer_id, commit=commit)
+
+    def loaded(self) -> Decision:
+        self._expire_later()
+        return self.classic.loaded()
+
+    # --- what happens without being asked for
+
+    def expired(self, deadline: Deadline) -> Decision:
+        if deadline.due is Due.EXPIRY:
+            self._expire_later()
+            return Decision(tuple(self._out_of_use()), is_atomic=False)
+        if deadline.due in _CLASSIC_DUE:
+            return self.classic.expired(deadline)
+        return NOTHING
+
+    def topics_changed(self, delta: Delta, image: Image) -> Decision:
+        deleted = delta.topics.deleted
+        return Decision(self.offsets.topics_deleted(deleted), is_atomic=False) if deleted else NOTHING
+
+    def _expire_later(self) -> None:
+        self._context.timers.set(_EXPIRY, self._context.config().offsets_retention_check_interval_ms)
+
+    def _out_of_use(self) -> Iterator[Stored]:
+        """What deletes offsets that expired, and groups without members that have none."""
+        for group in self.groups.values():
+            records, is_all = self.offsets.expire(group)
+            yield from records
+            if is_all and _is_over(group):
+                yield from group.tombstones()
+
+
+def _is_over(group: Group) -> bool:
+    try:
+        group.check_delete()
+    except BrokerError:
+        return False
+    return True

@@ -1,0 +1,293 @@
+"""Runs a coordinator: which partition a key belongs to, whether that is loaded, and the way of a command.
+
+    command -> decision -> its records appended as one batch -> each of them replayed -> its answers leave
+
+All of that happens in one breath, on the loop: appending writes to the page cache and does not wait. So there is
+nothing to take back: what cannot be appended is not replayed either, and those who wait for it hear of the error. Where
+the topic's flush.messages asks for it the answers wait for a sync, and so do those that only tell what others changed.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from odradek.coordinators.batches import batches_of
+from odradek.coordinators.decision import Answer, Decision, Ticket
+from odradek.coordinators.errors import CoordinatorLoading, NotCoordinator, told
+from odradek.coordinators.loading import ReadAhead, load
+from odradek.coordinators.partitioning import partition_of
+from odradek.coordinators.shard import Shard
+from odradek.coordinators.timers import Timers
+from odradek.metadata.delta import Delta
+from odradek.metadata.image import Image
+from odradek.model.clock import Clock
+from odradek.model.errors import BrokerError, OdradekError, StorageFailed
+from odradek.model.numbers import Offset
+from odradek.records.batch import Codec
+from odradek.storage.flush import Flusher
+from odradek.storage.log import Log
+from odradek.wire.schema import Message
+from odradek.wire.stored import CoordinatorTopic
+
+logger = logging.getLogger(__name__)
+
+S = TypeVar("S", bound=Shard)
+
+
+class Led(Protocol):
+    """A partition of the coordinator's topic that this node leads."""
+
+    @property
+    def log(self) -> Log: ...
+
+    def append(self, batch: memoryview) -> Offset:
+        """Returns the offset of the first record."""
+        ...
+
+
+class Waiter(Hashable, Protocol):
+    """What tickets are outside of a shard: the way back to the one who asked. It hears of one outcome."""
+
+    def answer(self, response: Message) -> None: ...
+
+    def fail(self, error: BrokerError) -> None: ...
+
+
+class Tasks(Protocol):
+    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> object: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a runtime has of its node."""
+
+    clock: Clock
+    flusher: Flusher
+    tasks: Tasks
+    read_ahead: ReadAhead
+    codec: Callable[[], Codec]
+    """How batches are compressed."""
+
+
+class _State(Enum):
+    LOADING = auto()
+    ACTIVE = auto()
+    FAILED = auto()
+
+
+class _Place(Generic[S]):
+    """A partition that this node leads, and its shard."""
+
+    __slots__ = ("led", "name", "shard", "state", "timers", "waiting")
+
+    def __init__(self, name: str, led: Led, shard: S, timers: Timers) -> None:
+        self.name = name
+        self.led = led
+        self.shard = shard
+        self.timers = timers
+        self.state = _State.LOADING
+        self.waiting: dict[Ticket, None] = {}
+        """Those that the command which they came with did not answer."""
+
+
+class Runtime(Generic[S]):
+    def __init__(
+        self,
+        topic: CoordinatorTopic,
+        partitions: Callable[[], int],
+        new_shard: Callable[[Timers], S],
+        node: Surroundings,
+    ) -> None:
+        """`partitions` is how many the topic has, or will have once it is made."""
+        self._topic = topic
+        self._partitions = partitions
+        self._new_shard = new_shard
+        self._node = node
+        self._loop = asyncio.get_running_loop()
+        self._places: dict[int, _Place[S]] = {}
+        self._to_load: deque[_Place[S]] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._alarm_ms = 0
+
+    # --- which partitions are ours
+
+    def lead(self, led: Mapping[int, Led]) -> None:
+        """These are the partitions that this node leads now: new ones are loaded, others are let go."""
+        for number, place in list(self._places.items()):
+            if led.get(number) is not place.led:
+                del self._places[number]
+                self._give_up(place, NotCoordinator("the partition has another leader"))
+        for number, partition in led.items():
+            if number not in self._places:
+                self._take(number, partition)
+
+    def _take(self, number: int, led: Led) -> None:
+        timers = Timers(self._now_ms)
+        timers.sooner = partial(self._set_alarm, timers)
+        log = led.log
+        place = self._places[number] = _Place(str(log.partition), led, self._new_shard(timers), timers)
+        if log.start_offset == log.end_offset:
+            self._activate(place)
+            return
+        self._to_load.append(place)
+        if len(self._to_load) == 1:
+            self._node.tasks.create_task(self._load_all(), name="load-coordinators")
+
+    async def _load_all(self) -> None:
+        while self._to_load:
+            place = self._to_load[0]
+            if self._is_held(place):
+                await self._load(place)
+            self._to_load.popleft()
+
+    async def _load(self, place: _Place[S]) -> None:
+        try:
+            summary = await load(place.led.log, self._topic, place.shard, self._node.read_ahead)
+        except OdradekError as error:
+            logger.error("a coordinator cannot be loaded", extra={"partition": place.name, "reason": str(error)})
+            self._fail(place)
+            return
+        for skipped in summary.skipped:
+            logger.warning("a record of a coordinator was skipped", extra={"partition": place.name, "reason": skipped})
+        if self._is_held(place):
+            self._activate(place)
+
+    def _activate(self, place: _Place[S]) -> None:
+        place.state = _State.ACTIVE
+        self._carry_out(place, place.shard.loaded())
+
+    def _is_held(self, place: _Place[S]) -> bool:
+        return any(held is place for held in self._places.values())
+
+    def _fail(self, place: _Place[S]) -> None:
+        place.state = _State.FAILED
+        self._give_up(place, NotCoordinator("the partition cannot be used"))
+
+    def _give_up(self, place: _Place[S], error: BrokerError) -> None:
+        place.timers.clear()
+        waiting, place.waiting = place.waiting, {}
+        for ticket in waiting:
+            cast("Waiter", ticket).fail(error)
+
+    # --- commands and reads
+
+    def submit(self, key: str, ticket: Waiter, command: Callable[[S], Decision]) -> None:
+        """Has the shard of `key` decide. The ticket hears of the outcome, now or later."""
+        try:
+            place = self._active(partition_of(key, self._partitions()))
+            decision = command(place.shard)
+        except BrokerError as error:
+            ticket.fail(error)
+            return
+        place.waiting[ticket] = None
+        self._carry_out(place, decision)
+
+    def shard_of(self, key: str) -> S:
+        """To read from. Raises NotCoordinator or CoordinatorLoading."""
+        return self._active(partition_of(key, self._partitions())).shard
+
+    def shards(self) -> Iterator[S]:
+        """All that this node leads. Raises as `shard_of` does where one of them cannot be read."""
+        for number in sorted(self._places):
+            yield self._active(number).shard
+
+    def topics_changed(self, delta: Delta, image: Image) -> None:
+        for place in list(self._places.values()):
+            if place.state is _State.ACTIVE:
+                self._carry_out(place, place.shard.topics_changed(delta, image))
+
+    def _active(self, number: int) -> _Place[S]:
+        place = self._places.get(number)
+        if place is None or place.state is _State.FAILED:
+            raise NotCoordinator(f"partition {number} is not led here")
+        if place.state is _State.LOADING:
+            raise CoordinatorLoading(f"{place.name} is being loaded")
+        return place
+
+    def _carry_out(self, place: _Place[S], decision: Decision) -> None:
+        if decision.records:
+            try:
+                self._append(place, decision)
+            except BrokerError as error:
+                self._refuse(place, decision.answers, error)
+                return
+        if decision.answers:
+            log = place.led.log
+            if log.end_offset - log.recovery_point < log.config.flush_messages:
+                self._answer(place, decision.answers)
+            else:
+                self._node.tasks.create_task(self._answer_when_synced(place, decision.answers), name="sync-coordinator")
+
+    def _append(self, place: _Place[S], decision: Decision) -> None:
+        replay = place.shard.replay
+        batches = batches_of(
+            decision.records,
+            self._node.clock.now_ms(),
+            self._node.codec(),
+            place.led.log.config.max_message_bytes,
+            is_atomic=decision.is_atomic,
+        )
+        for batch, records in batches:
+            offset = place.led.append(memoryview(batch))
+            for record in records:
+                replay(offset, record.key, record.value)
+                offset = Offset(offset + 1)
+
+    async def _answer_when_synced(self, place: _Place[S], answers: tuple[Answer, ...]) -> None:
+        try:
+            await self._node.flusher.settle(place.led.log)
+        except StorageFailed as error:
+            self._refuse(place, answers, error)
+        else:
+            self._answer(place, answers)
+
+    def _answer(self, place: _Place[S], answers: tuple[Answer, ...]) -> None:
+        for ticket, response in answers:
+            place.waiting.pop(ticket, None)
+            cast("Waiter", ticket).answer(response)
+
+    def _refuse(self, place: _Place[S], answers: tuple[Answer, ...], error: BrokerError) -> None:
+        logger.error("records cannot be written", extra={"partition": place.name, "reason": str(error)})
+        heard = told(error)
+        for answer in answers:
+            place.waiting.pop(answer.ticket, None)
+            cast("Waiter", answer.ticket).fail(heard)
+        if isinstance(error, StorageFailed):
+            self._fail(place)
+
+    # --- deadlines: one timer of the loop for those of all shards
+
+    def _now_ms(self) -> int:
+        return int(self._loop.time() * 1000)
+
+    def _set_alarm(self, timers: Timers) -> None:
+        at = timers.next_ms
+        if at is None or (self._alarm is not None and self._alarm_ms <= at):
+            return
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm_ms = at
+        self._alarm = self._loop.call_at(at / 1000, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        try:
+            for place in list(self._places.values()):
+                for deadline in place.timers.due():
+                    self._carry_out(place, place.shard.expired(deadline))
+        finally:
+            for place in self._places.values():
+                self._set_alarm(place.timers)
+
+    def close(self) -> None:
+        """Nothing is decided from now on."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for place in self._places.values():
+            place.timers.clear()
+        self._places.clear()

@@ -1,0 +1,33 @@
+"""What the runtime of coordinators asks of the state that it keeps for a partition."""
+
+from typing import Any, Protocol
+
+from odradek.coordinators.decision import Decision
+from odradek.metadata.delta import Delta
+from odradek.metadata.image import Image
+from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
+from odradek.wire.schema import Message
+
+
+class Shard(Protocol):
+    """The state of all keys that belong to one partition. It decides; the runtime does what is decided."""
+
+    def replay(
+        self, offset: Offset, key: Message, value: Message | None, producer_id: ProducerId = NO_PRODUCER_ID
+    ) -> None:
+        """A record that is in the log at this offset; with a producer it counts once its transaction is committed."""
+        ...
+
+    def end_transaction(self, producer_id: ProducerId, *, commit: bool) -> None: ...
+
+    def loaded(self) -> Decision:
+        """All that is in the log was replayed."""
+        ...
+
+    def expired(self, deadline: Any) -> Decision:
+        """A key of the timers that the shard was made with is due."""
+        ...
+
+    def topics_changed(self, delta: Delta, image: Image) -> Decision:
+        """Told of every change of the metadata."""
+        ...
