@@ -1,23 +1,18 @@
 """`odradek consume`: the records of a topic, printed as they come."""
 
 import argparse
-import select
 import sys
-import time
 from collections.abc import Iterator, Sequence
 
-from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, KafkaError, KafkaException, Message, TopicPartition
 
 from odradek.cli import librdkafka, reaching, records_out
+from odradek.cli.group_reader import PROTOCOLS, GroupReader
 from odradek.cli.librdkafka import Failed
 from odradek.cli.main import Misused
+from odradek.cli.polling import BATCH, Polling
 from odradek.cli.records_out import FIELDS, Print
-from odradek.cli.streams import complain
 from odradek.cli.times import TIME_HELP, parse_time
-
-_BATCH = 1000
-_POLL_S = 0.2
-"""How long Ctrl-C may take: librdkafka waits without hearing of it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--partition", metavar="N", type=int, action="append", help="only this partition; may be repeated"
     )
+    parser.add_argument(
+        "--group", metavar="NAME", help="share the partitions with a group, and commit what was printed"
+    )
+    parser.add_argument("--protocol", choices=PROTOCOLS, help=f"of the group ({PROTOCOLS[0]})")
     parser.add_argument("--max", metavar="N", type=_natural, help="end after so many records")
     parser.add_argument("--until-end", action="store_true", help="end where the topic ends now")
     form = parser.add_mutually_exclusive_group()
@@ -50,9 +49,10 @@ def _natural(text: str) -> int:
 def consume(options: argparse.Namespace) -> int:
     if options.base64 and not options.json:
         raise Misused("--base64 is for --json")
+    _check_group(options)
     show = _printer(options)
     librdkafka.look_up(options, create=False)
-    reader = Reader(options)
+    reader = Reader(options) if options.group is None else GroupReader(options)
     try:
         out = sys.stdout.buffer
         for messages in reader.batches():
@@ -63,6 +63,17 @@ def consume(options: argparse.Namespace) -> int:
     finally:
         reader.close()
     return 0
+
+
+def _check_group(options: argparse.Namespace) -> None:
+    if options.group is None:
+        if options.protocol is not None:
+            raise Misused("--protocol is for --group")
+        return
+    if not options.group:
+        raise Misused("--group needs a name")
+    if options.partition or options.offset is not None or options.from_time is not None:
+        raise Misused("a group has its own partitions and offsets: `odradek groups reset` changes where it goes on")
 
 
 def _printer(options: argparse.Namespace) -> Print:
@@ -82,11 +93,8 @@ class Reader:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self._down_since: float | None = None
-        try:
-            self._consumer = Consumer(_settings(options), error_cb=self._on_error)
-        except KafkaException as error:
-            raise librdkafka.misused(error) from None
+        self._polling = Polling(options, _settings(options))
+        self._consumer = self._polling.consumer
 
     def close(self) -> None:
         self._consumer.close()
@@ -100,22 +108,13 @@ class Reader:
         self._consumer.assign(starts)
         left = options.max
         while unfinished and (left is None or left > 0):
-            found = self._take(_BATCH if left is None else min(left, _BATCH))
+            found = self._polling.take(BATCH if left is None else min(left, BATCH))
             messages = [message for message in found if self._is_record(message, unfinished)]
             if options.until_end:
                 messages = _up_to(messages, ends, unfinished)
             if messages:
                 left = None if left is None else left - len(messages)
                 yield messages
-
-    def _take(self, most: int) -> list[Message]:
-        """What is there, once something is: to wait for a number of records would hold back the first of them."""
-        first = self._consumer.poll(_POLL_S)
-        if first is None:
-            self._check()
-            return []
-        self._down_since = None
-        return [first, *self._consumer.consume(most - 1, 0)] if most > 1 else [first]
 
     def _is_record(self, message: Message, unfinished: set[int]) -> bool:
         error = message.error()
@@ -128,19 +127,6 @@ class Reader:
         if self._options.until_end:
             unfinished.discard(message.partition() or 0)
         return False
-
-    def _check(self) -> None:
-        """Nothing came for a while: is anybody there, at either end?"""
-        if _is_cut_off(sys.stdout.fileno()):
-            raise BrokenPipeError
-        down = self._down_since
-        if self._options.until_end and down is not None and time.monotonic() - down > self._options.timeout:
-            raise Failed(f"no broker answers any more, for {self._options.timeout:g} s")
-
-    def _on_error(self, error: KafkaError) -> None:
-        if error.code() == KafkaError._ALL_BROKERS_DOWN and self._down_since is None:
-            self._down_since = time.monotonic()
-            complain("no broker answers any more; waiting for one")
 
     def _starts(self) -> list[TopicPartition]:
         options = self._options
@@ -201,10 +187,3 @@ def _up_to(messages: list[Message], ends: dict[int, int], unfinished: set[int]) 
         if offset + 1 >= ends[partition]:
             unfinished.discard(partition)
     return kept
-
-
-def _is_cut_off(descriptor: int) -> bool:
-    """Whether standard output is a pipe that nobody reads any more."""
-    poller = select.poll()
-    poller.register(descriptor, 0)
-    return any(event & select.POLLERR for _, event in poller.poll(0))

@@ -1,11 +1,11 @@
 """Times on the command line."""
 
 import argparse
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from odradek.cli.times import parse_time
+from odradek.cli.times import parse_duration, parse_time
 
 NOON = datetime(2026, 11, 15, 12, tzinfo=UTC)
 NOON_MS = 1_794_744_000_000
@@ -37,3 +37,23 @@ def test_a_time_without_a_zone_is_local() -> None:
 def test_what_is_no_time(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="must be"):
         parse_time(text, NOON)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("90s", timedelta(seconds=90)),
+        ("1d", timedelta(days=1)),
+        ("PT0S", timedelta(0)),
+        ("P1DT2H3M4.5S", timedelta(days=1, hours=2, minutes=3, seconds=4.5)),
+        ("p2d", timedelta(days=2)),
+    ],
+)
+def test_durations(text: str, expected: timedelta) -> None:
+    assert parse_duration(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "P", "PT", "P1", "1", "1w", "-5s", "P1H", f"{10**30}d"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="must be 30s"):
+        parse_duration(text)
