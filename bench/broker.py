@@ -7,23 +7,30 @@ a CPU: where that is near 1, the figure says more about the load than about the 
 Needs Apache Kafka (Java and, at first, Maven) and about 12 GB in the temporary directory. Takes some ten minutes.
 """
 
-import json
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import harness
 from contenders import ApacheKafka, Contender, Odradek, Running, running
 from raw import Raw
+from versus import (
+    NO_BAR,
+    Bar,
+    Row,
+    Table,
+    at_least,
+    at_most,
+    new_topic,
+    prepared,
+    progress,
+    run_load,
+    show,
+    work_directory,
+)
 
 from odradek.testing.apache_kafka import VERSION, Unavailable
 
@@ -39,23 +46,6 @@ START_MANY = f"start with {TOPICS:,} topics of {PARTITIONS} partitions"
 METADATA = f"Metadata of all {TOPICS:,} topics, p50"
 FIRST_HALF = f"memory for a partition, the first {TOPICS * PARTITIONS // 2:,}"
 SECOND_HALF = f"memory for a partition, the next {TOPICS * PARTITIONS // 2:,}"
-
-
-class Bar(NamedTuple):
-    text: str
-    is_met: Callable[[float, float], bool]
-    """Given ours and Kafka's."""
-
-
-NO_BAR = Bar("", lambda _ours, _theirs: True)
-
-
-def at_least(ratio: float) -> Bar:
-    return Bar(f"at least {ratio}x", lambda ours, theirs: ours >= ratio * theirs)
-
-
-def at_most(ratio: float, text: str = "") -> Bar:
-    return Bar(text or f"at most {ratio:.2g}x", lambda ours, theirs: ours <= ratio * theirs)
 
 
 @dataclass(frozen=True)
@@ -161,66 +151,6 @@ WORKS = [
 ]
 
 
-@dataclass(frozen=True)
-class Row:
-    what: str
-    unit: str
-    ours: float
-    theirs: float
-    bar: str = ""
-    met: bool | None = None
-    load_cpu: float | None = None
-    """The share of a CPU that the load generator took, against us."""
-
-    @property
-    def ratio(self) -> float:
-        return self.ours / self.theirs
-
-
-class Table:
-    """Figures by row and broker, over the rounds."""
-
-    def __init__(self) -> None:
-        self._values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-        self._load: dict[str, list[float]] = defaultdict(list)
-
-    def add(self, what: str, broker: str, value: float, load_cpu: float | None = None) -> None:
-        self._values[what][broker].append(value)
-        if load_cpu is not None and broker == Odradek.name:
-            self._load[what].append(load_cpu)
-
-    def has(self, what: str) -> bool:
-        return what in self._values
-
-    def row(self, what: str, unit: str, bar: Bar) -> Row:
-        ours, theirs = (median(self._values[what][name]) for name in (Odradek.name, ApacheKafka.name))
-        load = median(self._load[what]) if self._load[what] else None
-        return Row(what, unit, ours, theirs, bar.text, bar.is_met(ours, theirs) if bar.text else None, load)
-
-
-@contextmanager
-def work_directory() -> Iterator[Path]:
-    path = Path(tempfile.mkdtemp(prefix="odradek-bench-"))
-    try:
-        yield path
-    finally:
-        shutil.rmtree(path)
-
-
-def run_load(name: str, **parameters: Any) -> dict[str, float]:
-    """In a process of its own."""
-    command = [sys.executable, str(Path(__file__).with_name("load.py")), name, json.dumps(parameters)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{name} failed: {done.stderr}")
-    result: dict[str, float] = json.loads(done.stdout)
-    return result
-
-
-def progress(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 # --- the parts
 
 
@@ -233,13 +163,6 @@ def measure_start(contenders: list[Contender], rounds: int, table: Table) -> Non
                 if number:  # the first one fills the page cache with the programs
                     table.add(START, contender.name, broker.start_s)
                     table.add(IDLE, contender.name, broker.resident_mb())
-
-
-def prepared(contender: Contender, root: Path) -> Path:
-    directory = root / contender.name.replace(" ", "-").lower()
-    directory.mkdir()
-    contender.prepare(directory)
-    return directory
 
 
 def measure_load(contenders: list[Contender], rounds: int, table: Table) -> None:
@@ -260,10 +183,13 @@ def one_round(brokers: dict[str, Running], number: int, table: Table) -> None:
     before = {name: broker.cpu_s() for name, broker in brokers.items()}
     for position, work in enumerate(WORKS):
         for name, broker in sorted(brokers.items(), reverse=bool(number % 2)):
-            topic = topics[work.reads, name] if work.reads else new_topic(broker, work, f"bench-{number}-{position}")
+            new = f"bench-{number}-{position}"
+            topic = topics[work.reads, name] if work.reads else new_topic(broker, new, work.partitions)
             topics[work.what, name] = topic
             os.sync()  # or what was written or deleted for one gets to the disk at the other's cost
-            result = run_load(work.name, address=broker.address, topic=topic, **_partitions(work), **work.parameters)
+            result = run_load(
+                "load.py", work.name, address=broker.address, topic=topic, **_partitions(work), **work.parameters
+            )
             table.add(work.what, name, result[work.figure], result["own_cpu"])
             if work.second:
                 table.add(second_name(work), name, result[work.second], result["own_cpu"])
@@ -280,14 +206,6 @@ def second_name(work: Work) -> str:
 
 def _partitions(work: Work) -> dict[str, int]:
     return {} if work.partitions == 1 or work.name == "confluent_produce" else {"partitions": work.partitions}
-
-
-def new_topic(broker: Running, work: Work, name: str) -> str:
-    raw = Raw(broker.address)
-    raw.create_topics([name], work.partitions)
-    raw.wait_for_leaders(name, work.partitions)
-    raw.close()
-    return name
 
 
 def create_half(broker: Running, what: str, first: int, name: str, table: Table) -> None:
@@ -313,7 +231,7 @@ def measure_many_topics(contenders: list[Contender], rounds: int, table: Table) 
         for number in range(rounds + 1):
             for contender in contenders:
                 with running(contender, directories[contender.name]) as broker:
-                    result = run_load("metadata", address=broker.address, count=200 if number else 20)
+                    result = run_load("load.py", "metadata", address=broker.address, count=200 if number else 20)
                     if number:
                         table.add(START_MANY, contender.name, broker.start_s)
                         table.add(METADATA, contender.name, result["p50_us"], result["own_cpu"])
@@ -342,16 +260,6 @@ def rows_of(table: Table) -> Iterator[Row]:
     for what, unit, bar in wanted:
         if table.has(what):
             yield table.row(what, unit, bar)
-
-
-def show(rows: list[Row]) -> None:
-    lines: list[tuple[str, ...]] = [("", "odradek", "Apache Kafka", "ratio", "bar", "load's CPU")]
-    for row in rows:
-        bar = row.bar if row.met is None else f"{row.bar}: {'met' if row.met else 'MISSED'}"
-        load = "" if row.load_cpu is None else f"{row.load_cpu:.2f}"
-        values = [f"{harness.number(value)} {row.unit}" for value in (row.ours, row.theirs)]
-        lines.append((row.what, *values, f"{row.ratio:.2f}", bar, load))
-    harness.print_table(lines)
 
 
 def main() -> None:

@@ -6,9 +6,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import load
@@ -29,6 +30,7 @@ _OPTIONS = (
 
 SETTINGS = {"log.segment.delete.delay.ms": "0"}
 """Of both. The topics of a round would be deleted a minute later, in the middle of the next one."""
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 class Running(NamedTuple):
@@ -62,20 +64,24 @@ class Contender(Protocol):
 class Odradek:
     name = "odradek"
 
+    def __init__(self, settings: Mapping[str, str] = NO_SETTINGS) -> None:
+        self._settings = {**SETTINGS, **settings}
+
     def prepare(self, directory: Path) -> None:
         """It formats an empty directory itself."""
 
     def command(self, directory: Path, port: int) -> list[str]:
         listen = f"127.0.0.1:{port}"
-        settings = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+        settings = [word for name, value in self._settings.items() for word in ("--set", f"{name}={value}")]
         return [sys.executable, "-m", "odradek", "serve", "--data", str(directory), "--listen", listen, *settings]
 
 
 class ApacheKafka:
     name = "Apache Kafka"
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Mapping[str, str] = NO_SETTINGS) -> None:
         self._kafka = apache_kafka.find()
+        self._settings = {**SETTINGS, **settings}
 
     def prepare(self, directory: Path) -> None:
         properties = self._properties(directory, *_free_ports(2))
@@ -98,7 +104,7 @@ class ApacheKafka:
             "controller.listener.names": "CONTROLLER",
             "log.dirs": str(directory),
             "offsets.topic.replication.factor": "1",
-            **SETTINGS,
+            **self._settings,
         }
         path = directory.with_name(directory.name + ".properties")
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))

@@ -191,7 +191,7 @@ def latency(address: str, topic: str, count: int) -> dict[str, float]:
         times.append((time.perf_counter_ns() - begin) / 1e3)
     result = watch.stop()
     _check_arrived(raw.end_offsets(topic, 1)[0] - before, count)
-    return {**result, **_percentiles(times)}
+    return {**result, **percentiles(times)}
 
 
 def end_to_end(address: str, topic: str, rate: int, seconds: int) -> dict[str, float]:
@@ -229,7 +229,7 @@ def end_to_end(address: str, topic: str, rate: int, seconds: int) -> dict[str, f
             consumer.sock.sendall(frame_of(_fetch_request(topic, {0: offset}), FETCH_VERSION))
             arrived = (offset - first) // per_batch
             times += [(now - when) * 1e6 for when in sent[len(times) : arrived]]
-    return {**watch.stop(), **_percentiles(times)}
+    return {**watch.stop(), **percentiles(times)}
 
 
 def metadata(address: str, count: int) -> dict[str, float]:
@@ -248,7 +248,7 @@ def metadata(address: str, count: int) -> dict[str, float]:
     _, body = read_response_head(frame, MetadataResponse, METADATA_VERSION)
     topics = decode(MetadataResponse, METADATA_VERSION, body).topics
     partitions = sum(len(topic.partitions) for topic in topics)
-    return {**result, **_percentiles(times), "bytes": len(frame), "topics": len(topics), "partitions": partitions}
+    return {**result, **percentiles(times), "bytes": len(frame), "topics": len(topics), "partitions": partitions}
 
 
 # --- with confluent-kafka
@@ -330,7 +330,7 @@ def _check_arrived(arrived: int, sent: int) -> None:
         raise RuntimeError(f"{arrived} records arrived, of {sent}")
 
 
-def _percentiles(times: list[float]) -> dict[str, float]:
+def percentiles(times: list[float]) -> dict[str, float]:
     cuts = quantiles(times, n=100)
     return {"p50_us": cuts[49], "p99_us": cuts[98]}
 
