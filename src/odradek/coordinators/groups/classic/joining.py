@@ -41,8 +41,7 @@ class Joining:
 
     def _join(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
         if not self._has_room(group, request.member_id):
-            group.remove(request.member_id)
-            return asked.answer(join_refused(asked, ErrorCode.GROUP_MAX_SIZE_REACHED, ""))
+            return self._turn_away(asked, request, group)
         if not group.supports(request.protocol_type, _protocols(request)):
             return asked.answer(join_refused(asked, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
         if request.member_id:
@@ -66,6 +65,15 @@ class Joining:
             joined_count = sum(each.joining is not None for each in group.members.values())
             return joined_count < most or (member is not None and member.joining is not None)
         return member is not None or len(group.members) < most
+
+    def _turn_away(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
+        told = asked.answer(join_refused(asked, ErrorCode.GROUP_MAX_SIZE_REACHED, ""))
+        member = group.members.get(request.member_id)
+        if member is None:
+            group.remove(request.member_id)
+            return told
+        # It may have been the last that the others waited for. In Kafka they wait until the rebalance times out.
+        return told + self._rebalancing.drop(group, member) + self._rebalancing.rebalance(group)
 
     # --- members that come for the first time
 
