@@ -1,7 +1,7 @@
 """A member of a consumer group as the log has it: what it wants, and which partitions it has."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
@@ -25,6 +25,10 @@ Partitions: TypeAlias = Mapping[uuid, Mapping[int, int]]
 """Partitions by the id of their topic, each with the epoch in which the member got it."""
 
 NO_PARTITIONS: Partitions = MappingProxyType({})
+
+
+def _none() -> Partitions:
+    return NO_PARTITIONS
 
 
 class MemberState(IntEnum):
@@ -68,8 +72,8 @@ class ConsumerMember:
     client_host: str = ""
     subscription: Subscription = NO_SUBSCRIPTION
     server_assignor: str | None = None
-    assigned: Partitions = NO_PARTITIONS
-    revoking: Partitions = NO_PARTITIONS
+    assigned: Partitions = field(default_factory=_none)
+    revoking: Partitions = field(default_factory=_none)
     """What it is to give back, and may still have."""
     classic: ClassicMemberMetadata | None = None
     """There for a member that speaks the classic protocol."""
