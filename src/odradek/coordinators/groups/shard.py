@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from odradek.coordinators.decision import NOTHING, Decision, Stored
+from odradek.coordinators.decision import Decision, Stored
 from odradek.coordinators.groups.classic.groups import ClassicGroups
+from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.group import Group, GroupKind
 from odradek.coordinators.groups.offsets.offsets import Offsets
@@ -19,6 +20,7 @@ _CLASSIC_DUE = (Due.SESSION, Due.JOIN, Due.SYNC)
 
 _OFFSETS = (0, 1)
 _CLASSIC = (2,)
+_CONSUMER = (*range(3, 9), 16)
 _SHARE = range(10, 16)
 _STREAMS = range(17, 24)
 """The types of records, as their keys are numbered."""
@@ -29,7 +31,8 @@ class GroupShard:
         self._context = context
         self.groups: dict[str, Group] = {}
         self.classic = ClassicGroups(self.groups, context)
-        self.offsets = Offsets(self.groups, context, self.classic.simple)
+        self.consumer = ConsumerGroups(self.groups, context)
+        self.offsets = Offsets(self.groups, context, self.classic)
         self._unserved = UnservedGroups(self.groups)
 
     # --- what the log says
@@ -40,6 +43,8 @@ class GroupShard:
             self.offsets.replay(offset, key, value, producer_id)
         elif number in _CLASSIC:
             self.classic.replay(key, value)
+        elif number in _CONSUMER:
+            self.consumer.replay(key, value)
         elif number in _SHARE:
             self._unserved.replay(GroupKind.SHARE, key, value)
         elif number in _STREAMS:
@@ -50,7 +55,7 @@ class GroupShard:
 
     def loaded(self) -> Decision:
         self._expire_later()
-        return self.classic.loaded()
+        return self.classic.loaded() + self.consumer.loaded()
 
     # --- what happens without being asked for
 
@@ -60,11 +65,12 @@ class GroupShard:
             return Decision(tuple(self._out_of_use()), is_atomic=False)
         if deadline.due in _CLASSIC_DUE:
             return self.classic.expired(deadline)
-        return NOTHING
+        return self.consumer.expired(deadline)
 
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
+        decision = self.consumer.topics_changed(delta, image)
         deleted = delta.topics.deleted
-        return Decision(self.offsets.topics_deleted(deleted), is_atomic=False) if deleted else NOTHING
+        return decision + Decision(self.offsets.topics_deleted(deleted), is_atomic=False) if deleted else decision
 
     def _expire_later(self) -> None:
         self._context.timers.set(_EXPIRY, self._context.config().offsets_retention_check_interval_ms)

@@ -1,6 +1,7 @@
 """The offsets of all groups of a shard: committed, asked for, deleted, expired."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
+from typing import Protocol
 
 from odradek.coordinators.decision import Asked, Decision, Stored
 from odradek.coordinators.groups.context import GroupContext
@@ -32,15 +33,24 @@ _EPOCHS_SINCE = 9
 """From this version of OffsetCommit on clients know that a group may not be there."""
 _MINUTE_MS = 60_000
 
-NewGroup = Callable[[str], Group]
+
+class Committing(Protocol):
+    """What classic groups have to do with commits."""
+
+    def simple(self, group_id: str) -> Group:
+        """A new group without members, for offsets that are committed without one."""
+        ...
+
+    def heard_of(self, group_id: str, member_id: str) -> None:
+        """A member of any group committed something, which is as good as a heartbeat."""
+        ...
 
 
 class Offsets:
-    def __init__(self, groups: dict[str, Group], context: GroupContext, new_group: NewGroup) -> None:
-        """`new_group` makes one without members, for offsets that are committed without a group."""
+    def __init__(self, groups: dict[str, Group], context: GroupContext, classic: Committing) -> None:
         self._groups = groups
         self._context = context
-        self._new_group = new_group
+        self._classic = classic
         self._table = OffsetTable()
         self._pending = PendingOffsets()
 
@@ -70,7 +80,9 @@ class Offsets:
                 raise GroupNotFound(f"there is no group {request.group_id}")
             raise IllegalGeneration(f"there is no group {request.group_id}")
         member = Member(request.member_id, epoch, request.group_instance_id)
-        return group.check_commit(member, version, transactional=False)
+        check = group.check_commit(member, version, transactional=False)
+        self._classic.heard_of(request.group_id, request.member_id)
+        return check
 
     def _commit(
         self, request: OffsetCommitRequest, wanted: Iterable[Wanted], check: PartitionCheck | None, outcome: Outcome
@@ -198,7 +210,7 @@ class Offsets:
             self._pending.remove(group_id, key.topic, key.partition)
             return
         if group_id not in self._groups:
-            self._groups[group_id] = self._new_group(group_id)
+            self._groups[group_id] = self._classic.simple(group_id)
         committed = committed_in(value, offset)
         if producer_id == NO_PRODUCER_ID:
             self._table.put(group_id, key.topic, key.partition, committed)
