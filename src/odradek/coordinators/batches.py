@@ -1,13 +1,16 @@
 """Records of a coordinator as the batches that hold them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import cast
 
 from odradek.coordinators.decision import Stored
 from odradek.model.errors import MessageTooLarge
-from odradek.model.numbers import Offset, TimestampMs
+from odradek.model.numbers import TimestampMs
 from odradek.records.batch import HEAD_SIZE, Codec
-from odradek.records.builder import BatchSpec, build_batch
-from odradek.records.record import Record
+from odradek.records.builder import build_run
+from odradek.wire import offset_commit_record
+from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value
 
 _RECORD_OVERHEAD_MAX = 36
@@ -16,23 +19,24 @@ _RECORD_OVERHEAD_MAX = 36
 
 def batches_of(
     records: Sequence[Stored], timestamp: TimestampMs, codec: Codec, bytes_max: int, *, is_atomic: bool
-) -> Iterator[tuple[bytearray, Sequence[Stored]]]:
-    """Batches of at most `bytes_max` with the records that each holds: one batch if they are atomic.
+) -> list[tuple[bytearray, Sequence[Stored]]]:
+    """Batches with the records that each holds: one if they are atomic, however large, else of `bytes_max` at most.
 
-    Raises MessageTooLarge, before the first batch, if they do not fit.
+    Raises MessageTooLarge for a record that does not fit into a batch of its own.
     """
     encoded = [_encode(record) for record in records]
-    ends = [len(encoded)] if is_atomic else _ends(encoded, bytes_max)
-    start = 0
-    for end in ends:
-        numbered = [
-            Record(Offset(number), timestamp, key, value) for number, (key, value) in enumerate(encoded[start:end])
-        ]
-        yield build_batch(numbered, BatchSpec(codec=codec)), records[start:end]
-        start = end
+    if is_atomic or len(encoded) == 1:
+        return [(build_run(encoded, timestamp, codec), records)]
+    ends = _ends(encoded, bytes_max)
+    return [
+        (build_run(encoded[start:end], timestamp, codec), records[start:end]) for start, end in pairwise((0, *ends))
+    ]
 
 
 def _encode(record: Stored) -> tuple[bytes, bytes | None]:
+    if isinstance(record.key, OffsetCommitKey) and record.version == offset_commit_record.VERSION:
+        value_of = cast("OffsetCommitValue", record.value)
+        return offset_commit_record.key(record.key), offset_commit_record.value(value_of)
     value = None if record.value is None else write_coordinator_value(record.value, record.version)
     return write_coordinator_key(record.key), value
 

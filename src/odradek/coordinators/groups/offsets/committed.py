@@ -10,6 +10,7 @@ from struct import Struct
 from typing import NamedTuple
 
 from odradek.model.numbers import NO_LEADER_EPOCH, NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
+from odradek.wire.records.offsets import LegacyOffsetCommitValue, OffsetCommitValue
 from odradek.wire.schema import NO_UUID, uuid
 
 _FIXED = Struct(">qiqqq16s")
@@ -30,9 +31,30 @@ class Committed(NamedTuple):
 
 
 def pack(committed: Committed) -> bytes:
-    return _FIXED.pack(*committed[:-1]) + committed.metadata.encode("utf-8", "surrogatepass")
+    return _FIXED.pack(*committed[:-1]) + committed.metadata.encode()
+
+
+def pack_value(value: OffsetCommitValue, record_offset: Offset) -> bytes:
+    """What a record at this offset says."""
+    fixed = _FIXED.pack(
+        value.offset,
+        value.leader_epoch,
+        value.commit_timestamp,
+        value.expire_timestamp,
+        record_offset,
+        value.topic_id,
+    )
+    return fixed + value.metadata.encode() if value.metadata else fixed
+
+
+def pack_legacy(value: LegacyOffsetCommitValue, record_offset: Offset) -> bytes:
+    """The same for a record of the oldest form."""
+    committed_ms = TimestampMs(value.commit_timestamp)
+    return pack(
+        Committed(Offset(value.offset), committed_ms=committed_ms, record_offset=record_offset, metadata=value.metadata)
+    )
 
 
 def unpack(packed: bytes) -> Committed:
-    metadata = str(packed[_FIXED.size :], "utf-8", "surrogatepass") if len(packed) > _FIXED.size else ""
+    metadata = str(packed[_FIXED.size :], "utf-8") if len(packed) > _FIXED.size else ""
     return Committed._make((*_FIXED.unpack_from(packed), metadata))

@@ -8,11 +8,11 @@ from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound, IllegalGeneration
 from odradek.coordinators.groups.group import Group, Member, PartitionCheck
 from odradek.coordinators.groups.offsets.commits import Outcome, Wanted, units, wanted_in
-from odradek.coordinators.groups.offsets.committed import Committed
+from odradek.coordinators.groups.offsets.committed import Committed, pack, pack_legacy, pack_value
 from odradek.coordinators.groups.offsets.deletions import delete
 from odradek.coordinators.groups.offsets.fetches import OffsetFetches
 from odradek.coordinators.groups.offsets.pending import PendingOffsets
-from odradek.coordinators.groups.offsets.records import commit_record, committed_in, tombstone
+from odradek.coordinators.groups.offsets.records import commit_record, tombstone
 from odradek.coordinators.groups.offsets.table import OffsetTable
 from odradek.metadata.image import Topic
 from odradek.model.error_code import ErrorCode
@@ -211,11 +211,11 @@ class Offsets:
             return
         if group_id not in self._groups:
             self._groups[group_id] = self._classic.simple(group_id)
-        committed = committed_in(value, offset)
+        packed = pack_value(value, offset) if isinstance(value, OffsetCommitValue) else pack_legacy(value, offset)
         if producer_id == NO_PRODUCER_ID:
-            self._table.put(group_id, key.topic, key.partition, committed)
+            self._table.put(group_id, key.topic, key.partition, packed)
         else:
-            self._pending.put(producer_id, group_id, (key.topic, key.partition), committed)
+            self._pending.put(producer_id, group_id, (key.topic, key.partition), packed)
 
     def end_transaction(self, producer_id: ProducerId, *, commit: bool) -> None:
         pending = self._pending.end(producer_id)
@@ -224,7 +224,7 @@ class Offsets:
         for group_id, topic, partition, committed in pending:
             stored = self._table.get(group_id, topic, partition)
             if stored is None or committed.record_offset > stored.record_offset:
-                self._table.put(group_id, topic, partition, committed)
+                self._table.put(group_id, topic, partition, pack(committed))
 
 
 def _is_too_long(partition: OffsetCommitRequestPartition, metadata_max: int) -> bool:

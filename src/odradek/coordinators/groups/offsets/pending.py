@@ -1,6 +1,5 @@
 """Offsets that transactions committed and that do not count before those are committed themselves."""
 
-from odradek.coordinators.groups.offsets.committed import Committed
 from odradek.coordinators.groups.offsets.table import OffsetTable
 from odradek.model.numbers import ProducerId
 
@@ -16,8 +15,8 @@ class PendingOffsets:
         self._groups: dict[str, dict[_Place, list[ProducerId]]] = {}
         """Whose transactions are open for a partition. Most of the time there are none at all."""
 
-    def put(self, producer_id: ProducerId, group_id: str, place: _Place, committed: Committed) -> None:
-        self._tables.setdefault(producer_id, OffsetTable()).put(group_id, *place, committed)
+    def put(self, producer_id: ProducerId, group_id: str, place: _Place, packed: bytes) -> None:
+        self._tables.setdefault(producer_id, OffsetTable()).put(group_id, *place, packed)
         producers = self._groups.setdefault(group_id, {}).setdefault(place, [])
         if producer_id not in producers:
             producers.append(producer_id)

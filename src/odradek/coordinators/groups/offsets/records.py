@@ -2,12 +2,8 @@
 
 from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.offsets.committed import Committed
-from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
-from odradek.wire.records.offsets import (
-    LegacyOffsetCommitValue,
-    OffsetCommitKey,
-    OffsetCommitValue,
-)
+from odradek.model.numbers import NO_TIMESTAMP
+from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 
 _VERSION = 4
 _VERSION_WITH_EXPIRY = 1
@@ -31,23 +27,3 @@ def commit_record(group_id: str, topic: str, partition: int, committed: Committe
 
 def tombstone(group_id: str, topic: str, partition: int) -> Stored:
     return Stored(OffsetCommitKey(group=group_id, topic=topic, partition=partition), None)
-
-
-def committed_in(value: OffsetCommitValue | LegacyOffsetCommitValue, offset: Offset) -> Committed:
-    """What a record at `offset` says."""
-    if isinstance(value, LegacyOffsetCommitValue):
-        return Committed(
-            Offset(value.offset),
-            committed_ms=TimestampMs(value.commit_timestamp),
-            record_offset=offset,
-            metadata=value.metadata,
-        )
-    return Committed(
-        Offset(value.offset),
-        LeaderEpoch(value.leader_epoch),
-        TimestampMs(value.commit_timestamp),
-        TimestampMs(value.expire_timestamp),
-        offset,
-        value.topic_id,
-        value.metadata,
-    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from odradek.coordinators.groups.offsets.committed import Committed, pack, unpack
+from odradek.coordinators.groups.offsets.committed import Committed, unpack
 
 _Partitions = dict[int, bytes]
 _NOTHING: Mapping[str, _Partitions] = {}
@@ -24,14 +24,14 @@ class OffsetTable:
     def has(self, group_id: str, topic: str, partition: int) -> bool:
         return partition in self._groups.get(group_id, _NOTHING).get(topic, ())
 
-    def put(self, group_id: str, topic: str, partition: int, committed: Committed) -> None:
+    def put(self, group_id: str, topic: str, partition: int, packed: bytes) -> None:
         topics = self._groups.get(group_id)
         if topics is None:
             topics = self._groups[group_id] = {}
         partitions = topics.get(topic)
         if partitions is None:
             partitions = topics[topic] = {}
-        partitions[partition] = pack(committed)
+        partitions[partition] = packed
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
         """Nothing happens where there is none."""
