@@ -51,8 +51,10 @@ class _Reader:
             with source.block("except CorruptBatch as error:"):
                 source.line(f"raise bad({what!r}, str(error)) from None")
             # Kafka does not look at what follows a request, and some clients leave bytes there: librdkafka does, when
-            # it asks for the metadata of all topics.
-            beyond = ">" if source.kind.__name__.endswith("Request") else "!="
+            # it asks for the metadata of all topics. Nor at what follows the words of a consumer to others of its
+            # group, where later versions have more fields.
+            name = source.kind.__name__
+            beyond = ">" if name.endswith("Request") or name.startswith("ConsumerProtocol") else "!="
             with source.block(f"if at {beyond} size:"):
                 source.line(f"raise bad({what!r}, f'ends at {{at}}, not at {{size}}')")
             source.line("return message")

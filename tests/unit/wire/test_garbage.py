@@ -31,9 +31,10 @@ def test_every_cut_is_refused(vectors: list[Any]) -> None:
 
 
 @pytest.mark.slow
-def test_trailing_bytes_are_refused_but_in_requests_as_kafka_does(vectors: list[Any]) -> None:
+def test_trailing_bytes_are_refused_but_where_kafka_overlooks_them(vectors: list[Any]) -> None:
     for vector in vectors:
-        if vector.kind.__name__.endswith("Request"):
+        name = vector.kind.__name__
+        if name.endswith("Request") or name.startswith("ConsumerProtocol"):
             assert decode(vector.kind, vector.version, vector.data + b"\x00") == decode(
                 vector.kind, vector.version, vector.data
             )

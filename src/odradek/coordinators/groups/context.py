@@ -39,6 +39,12 @@ class Due(Enum):
     """A member of a consumer group was silent for too long."""
     CONSUMER_REVOCATION = auto()
     """A member of a consumer group has kept partitions for too long that it has to give back."""
+    CONSUMER_JOIN = auto()
+    """A member of a consumer group that speaks the classic protocol was called to join again, and did not."""
+    CONSUMER_SYNC = auto()
+    """Such a member joined, and did not ask for its assignment."""
+    DOWNGRADED = auto()
+    """A consumer group has become a classic one, and goes on as that."""
     EXPIRY = auto()
     """All groups of the shard are to be looked at: offsets and groups that nobody uses any more go."""
 

@@ -7,7 +7,9 @@ from odradek.coordinators.decision import Decision, Stored
 from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.errors import GroupNotFound
 from odradek.coordinators.groups.group import Group, GroupKind
+from odradek.coordinators.groups.migration.migration import Migration
 from odradek.coordinators.groups.offsets.offsets import Offsets
 from odradek.coordinators.groups.unserved import UnservedGroups
 from odradek.metadata.delta import Delta
@@ -16,7 +18,6 @@ from odradek.model.errors import BrokerError
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
 
 _EXPIRY = Deadline(Due.EXPIRY, "")
-_CLASSIC_DUE = (Due.SESSION, Due.JOIN, Due.SYNC)
 
 _OFFSETS = (0, 1)
 _CLASSIC = (2,)
@@ -32,8 +33,18 @@ class GroupShard:
         self.groups: dict[str, Group] = {}
         self.classic = ClassicGroups(self.groups, context)
         self.consumer = ConsumerGroups(self.groups, context)
+        self.migration = Migration(self.groups, self.classic, self.consumer, context)
+        """Takes what members of either protocol ask, and finds out which kind of group it is for."""
         self.offsets = Offsets(self.groups, context, self.classic)
         self._unserved = UnservedGroups(self.groups)
+
+    def delete(self, group_id: str) -> tuple[Stored, ...]:
+        """What deletes a group with its offsets. Raises a BrokerError if it is not there, or has members."""
+        group = self.groups.get(group_id)
+        if group is None:
+            raise GroupNotFound(f"there is no group {group_id}")
+        group.check_delete()
+        return (*self.offsets.delete_all(group_id), *group.tombstones())
 
     # --- what the log says
 
@@ -63,9 +74,7 @@ class GroupShard:
         if deadline.due is Due.EXPIRY:
             self._expire_later()
             return Decision(tuple(self._out_of_use()), is_atomic=False)
-        if deadline.due in _CLASSIC_DUE:
-            return self.classic.expired(deadline)
-        return self.consumer.expired(deadline)
+        return self.migration.expired(deadline)
 
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
         decision = self.consumer.topics_changed(delta, image)

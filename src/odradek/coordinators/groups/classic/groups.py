@@ -1,5 +1,7 @@
 """The classic groups of a shard: what their members ask, what is recorded of them, and what becomes due."""
 
+from collections.abc import Mapping
+
 from odradek.coordinators.decision import NOTHING, Asked, Decision, all_of
 from odradek.coordinators.groups.classic import record
 from odradek.coordinators.groups.classic.answers import join_refused
@@ -7,14 +9,13 @@ from odradek.coordinators.groups.classic.describing import described, not_there
 from odradek.coordinators.groups.classic.group import ClassicGroup, State
 from odradek.coordinators.groups.classic.joining import Joining
 from odradek.coordinators.groups.classic.leaving import Leaving
+from odradek.coordinators.groups.classic.member import Protocol
 from odradek.coordinators.groups.classic.rebalancing import Rebalancing
-from odradek.coordinators.groups.classic.syncing import Syncing
+from odradek.coordinators.groups.classic.syncing import Syncing, check_said
 from odradek.coordinators.groups.classic.table import ClassicTable
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import (
     IllegalGeneration,
-    InconsistentProtocol,
-    InvalidGroupId,
     RebalanceInProgress,
     UnknownMember,
 )
@@ -24,12 +25,9 @@ from odradek.model.errors import BrokerError
 from odradek.wire.messages.describe_groups import DescribedGroup
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupRequest
-from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from odradek.wire.messages.leave_group import LeaveGroupRequest
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from odradek.wire.records.classic_group import GroupMetadataKey, GroupMetadataValue
-
-_PROTOCOL_REQUIRED_SINCE = 5
-"""From this version of SyncGroup on, members say which protocol they go by."""
 
 
 class ClassicGroups:
@@ -45,20 +43,20 @@ class ClassicGroups:
     # --- what members ask
 
     def join(self, asked: Asked, request: JoinGroupRequest) -> Decision:
-        config = self._context.config()
-        if not request.group_id:
-            return asked.answer(join_refused(asked, ErrorCode.INVALID_GROUP_ID, request.member_id))
-        least, most = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
-        if not least <= request.session_timeout_ms <= most:
-            return asked.answer(join_refused(asked, ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+        refused = self.refusal(request)
+        if refused is not ErrorCode.NONE:
+            return asked.answer(join_refused(asked, refused, request.member_id))
         return self._joining.join(asked, request)
+
+    def refusal(self, request: JoinGroupRequest) -> ErrorCode:
+        """Of a request that no group would take."""
+        config = self._context.config()
+        least, most = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
+        return ErrorCode.NONE if least <= request.session_timeout_ms <= most else ErrorCode.INVALID_SESSION_TIMEOUT
 
     def sync(self, asked: Asked, request: SyncGroupRequest) -> Decision:
         try:
-            said = request.protocol_type is not None and request.protocol_name is not None
-            if asked.version >= _PROTOCOL_REQUIRED_SINCE and not said:
-                raise InconsistentProtocol("the member does not say which protocol it goes by")
-            _check_id(request.group_id)
+            check_said(asked, request)
             return self._syncing.sync(asked, request, self._table.find(request.group_id))
         except BrokerError as error:
             return asked.answer(SyncGroupResponse(error_code=error.code))
@@ -71,17 +69,14 @@ class ClassicGroups:
         return asked.answer(HeartbeatResponse())
 
     def leave(self, asked: Asked, request: LeaveGroupRequest) -> Decision:
-        if not request.group_id:
-            return asked.answer(LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID))
         return self._leaving.leave(asked, request, self._table.find(request.group_id))
 
-    def describe(self, group_id: str, version: int) -> DescribedGroup:
-        """What DescribeGroups tells in this version, but for what the client may do with the group."""
+    def describe(self, group_id: str, version: int, operations: int) -> DescribedGroup:
+        """What DescribeGroups tells in this version; `operations` are what the client may do with the group."""
         group = self._table.find(group_id)
-        return not_there(group_id, version) if group is None else described(group)
+        return not_there(group_id, version, operations) if group is None else described(group, operations)
 
     def _heartbeat(self, request: HeartbeatRequest) -> None:
-        _check_id(request.group_id)
         group = self._table.find(request.group_id)
         if group is None:
             raise UnknownMember(f"there is no group {request.group_id}")
@@ -121,6 +116,20 @@ class ClassicGroups:
             if member is not None:
                 self._rebalancing.expect(group, member)
 
+    def taken_over(self, group_id: str, protocols: Mapping[str, tuple[Protocol, ...]], *, rebalances: bool) -> Decision:
+        """A group that was of another kind until now: its members' sessions begin, and maybe a rebalance.
+
+        `protocols` is what they know, of which the record has only a part.
+        """
+        group = self._table.find(group_id)
+        if group is None:
+            return NOTHING
+        for member in group.members.values():
+            if member.joining is None:
+                member.protocols = protocols.get(member.member_id, member.protocols)
+            self._rebalancing.expect(group, member)
+        return self._rebalancing.rebalance(group) if rebalances else NOTHING
+
     def _loaded(self, group: ClassicGroup) -> Decision:
         for member in group.members.values():
             self._rebalancing.expect(group, member)
@@ -146,8 +155,3 @@ class ClassicGroups:
         if deadline.due is Due.SYNC:
             return self._rebalancing.sync_due(group)
         return self._rebalancing.session_due(group, deadline.member_id)
-
-
-def _check_id(group_id: str) -> None:
-    if not group_id:
-        raise InvalidGroupId("a group has a name")

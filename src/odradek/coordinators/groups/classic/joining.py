@@ -17,7 +17,7 @@ NEW_MEMBER_TIMEOUT_MS = 300_000
 """How long a member may wait for its first generation, in which it sends no heartbeats."""
 
 _REBALANCE_TIMEOUT_SINCE = 1
-_ID_REQUIRED_SINCE = 4
+ID_REQUIRED_SINCE = 4
 _SKIP_ASSIGNMENT_SINCE = 9
 
 
@@ -52,7 +52,7 @@ class Joining:
             holder = group.static.get(request.group_instance_id)
             if holder is not None:
                 return self._replace(asked, request, group, group.members[holder], member_id)
-        elif asked.version >= _ID_REQUIRED_SINCE:
+        elif asked.version >= ID_REQUIRED_SINCE:
             return self._announce(asked, request, group, member_id)
         return self._add(asked, request, group, member_id)
 
@@ -90,7 +90,7 @@ class Joining:
             instance_id=request.group_instance_id,
             client_id=asked.client_id,
             client_host=asked.client_host,
-            rebalance_timeout_ms=_rebalance_timeout_ms(asked, request),
+            rebalance_timeout_ms=rebalance_timeout_ms(asked, request),
             session_timeout_ms=request.session_timeout_ms,
             protocols=_protocols(request),
             joining=asked,
@@ -180,7 +180,7 @@ def _kept_place(
 
 def _update(member: ClassicMember, asked: Asked, request: JoinGroupRequest) -> None:
     member.protocols = _protocols(request)
-    member.rebalance_timeout_ms = _rebalance_timeout_ms(asked, request)
+    member.rebalance_timeout_ms = rebalance_timeout_ms(asked, request)
     member.session_timeout_ms = request.session_timeout_ms
 
 
@@ -188,6 +188,6 @@ def _protocols(request: JoinGroupRequest) -> tuple[Protocol, ...]:
     return tuple(Protocol(each.name, each.metadata) for each in request.protocols)
 
 
-def _rebalance_timeout_ms(asked: Asked, request: JoinGroupRequest) -> int:
+def rebalance_timeout_ms(asked: Asked, request: JoinGroupRequest) -> int:
     """The first version has one timeout for both."""
     return request.rebalance_timeout_ms if asked.version >= _REBALANCE_TIMEOUT_SINCE else request.session_timeout_ms

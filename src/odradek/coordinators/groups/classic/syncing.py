@@ -16,6 +16,8 @@ from odradek.coordinators.groups.errors import (
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
+_PROTOCOL_REQUIRED_SINCE = 5
+
 
 class Syncing:
     def __init__(self, rebalancing: Rebalancing, context: GroupContext) -> None:
@@ -49,6 +51,13 @@ class Syncing:
                 member.syncing = None
                 self._rebalancing.expect(group, member)
         return Decision((record.assigned(group, assignments),), tuple(answers))
+
+
+def check_said(asked: Asked, request: SyncGroupRequest) -> None:
+    """From one version on members must say which protocol they go by."""
+    said = request.protocol_type is not None and request.protocol_name is not None
+    if asked.version >= _PROTOCOL_REQUIRED_SINCE and not said:
+        raise InconsistentProtocol("the member does not say which protocol it goes by")
 
 
 def _check(group: ClassicGroup, request: SyncGroupRequest) -> None:

@@ -43,12 +43,14 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 from odradek.wire.records.consumer_group import ConsumerGroupMetadataKey
 from odradek.wire.schema import Message
 
+_OF_MEMBERS = (Due.CONSUMER_SESSION, Due.CONSUMER_REVOCATION, Due.CONSUMER_JOIN, Due.CONSUMER_SYNC)
+
 
 class ConsumerGroups:
     def __init__(self, groups: dict[str, Group], context: GroupContext) -> None:
         self._groups = groups
         self._context = context
-        self._topics = TopicView(context)
+        self.topics = TopicView(context)
         self._assignors = assignors_of(context.config().group_consumer_assignors)
 
     # --- commands
@@ -65,13 +67,9 @@ class ConsumerGroups:
 
     def loaded(self) -> Decision:
         """Members have all of their time again."""
-        self._topics.loaded()
+        self.topics.loaded()
         for group in self._own():
-            for member in group.members.values():
-                self._expect(group, member)
-                if member.state is MemberState.UNREVOKED_PARTITIONS:
-                    deadline = Deadline(Due.CONSUMER_REVOCATION, group.group_id, member.member_id)
-                    self._context.timers.set(deadline, member.rebalance_timeout_ms)
+            self.expect_all(group)
         return NOTHING
 
     def expired(self, deadline: Deadline) -> Decision:
@@ -83,11 +81,11 @@ class ConsumerGroups:
         is_revoking = member.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != LEAVING_FOR_A_WHILE
         if deadline.due is Due.CONSUMER_REVOCATION and not is_revoking:
             return NOTHING
-        return Decision(self._remove(group, (member,)))
+        return Decision(self.remove(group, (member,)))
 
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
         """Groups that read them find out what it means when a member asks next."""
-        names = self._topics.changed(delta, image)
+        names = self.topics.changed(delta, image)
         if names:
             for group in self._own():
                 if not names.isdisjoint(topics_of(group.subscriptions, group.matched)):
@@ -125,7 +123,7 @@ class ConsumerGroups:
         check_room(group, request.member_id, self._context.config().group_consumer_max_size)
         before, replaced = self._speaker(group, request)
         after = before.told_by(request, asked)
-        change = Change(self._context, self._topics, self._assignors, group, (*converted, *replaced))
+        change = self.change(group, (*converted, *replaced))
         now = change.work_through(before, after, request.topic_partitions)
         self._expect(group, now)
         is_full = request.rebalance_timeout_ms != -1 and request.topic_partitions is not None
@@ -137,6 +135,10 @@ class ConsumerGroups:
             assignment=_told(now.assigned) if is_joining or is_full or now.assigned != before.assigned else None,
         )
         return asked.answer(response, *change.records)
+
+    def change(self, group: ConsumerGroup, records_before: Iterable[Stored] = ()) -> Change:
+        """Of a member, whatever protocol it speaks."""
+        return Change(self._context, self.topics, self._assignors, group, tuple(records_before))
 
     def _speaker(
         self, group: ConsumerGroup, request: ConsumerGroupHeartbeatRequest
@@ -161,6 +163,14 @@ class ConsumerGroups:
         timeout_ms = self._context.group_config(group.group_id).consumer_session_timeout_ms
         self._context.timers.set(Deadline(Due.CONSUMER_SESSION, group.group_id, member.member_id), timeout_ms)
 
+    def expect_all(self, group: ConsumerGroup) -> None:
+        """As if all members had just been heard of."""
+        for member in group.members.values():
+            self._expect(group, member)
+            if member.state is MemberState.UNREVOKED_PARTITIONS:
+                deadline = Deadline(Due.CONSUMER_REVOCATION, group.group_id, member.member_id)
+                self._context.timers.set(deadline, member.rebalance_timeout_ms)
+
     # --- leaving
 
     def _leave(self, asked: Asked, request: ConsumerGroupHeartbeatRequest) -> Decision:
@@ -172,14 +182,15 @@ class ConsumerGroups:
         response = ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
         if request.member_epoch == LEAVING_FOR_A_WHILE:
             return asked.answer(response, records.assignment(group.group_id, member.away()))
-        return asked.answer(response, *self._remove(group, (member,)))
+        return asked.answer(response, *self.remove(group, (member,)))
 
-    def _remove(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> tuple[Stored, ...]:
+    def remove(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> tuple[Stored, ...]:
+        """What takes members out, of whatever protocol. Their deadlines are gone."""
         gone = {member.member_id: member for member in members}
         for member_id in gone:
-            for due in (Due.CONSUMER_SESSION, Due.CONSUMER_REVOCATION):
+            for due in _OF_MEMBERS:
                 self._context.timers.cancel(Deadline(due, group.group_id, member_id))
-        return tuple(removal(group, gone, self._topics))
+        return tuple(removal(group, gone, self.topics))
 
     # --- groups
 

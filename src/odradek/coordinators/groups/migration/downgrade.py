@@ -1,0 +1,75 @@
+"""A consumer group becomes a classic group, once all who are left in it speak the classic protocol."""
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from odradek.coordinators.decision import Stored
+from odradek.coordinators.groups.classic import record
+from odradek.coordinators.groups.classic.group import CONSUMER, ClassicGroup
+from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
+from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Assignment
+from odradek.coordinators.groups.consumer.group import ConsumerGroup
+from odradek.coordinators.groups.consumer.member import ConsumerMember
+from odradek.coordinators.groups.migration.embedded import write_assignment
+from odradek.metadata.image import Topics
+from odradek.model.broker_config import BrokerConfig
+from odradek.model.numbers import TimestampMs
+
+_POLICIES = ("downgrade", "bidirectional")
+
+
+class Downgraded(NamedTuple):
+    records: tuple[Stored, ...]
+    protocols: Mapping[str, tuple[Protocol, ...]]
+    """All that each member knows. The record has only what it told for the one that they agree on."""
+
+
+def can_downgrade(left: Collection[ConsumerMember], config: BrokerConfig) -> bool:
+    """Whether these members are a classic group if nobody else is with them."""
+    return (
+        bool(left)
+        and all(member.classic is not None for member in left)
+        and config.group_consumer_migration_policy.lower() in _POLICIES
+        and len(left) <= config.group_max_size
+    )
+
+
+def downgraded(
+    group: ConsumerGroup,
+    left: Collection[ConsumerMember],
+    targets: Mapping[str, Assignment],
+    topics: Topics,
+    now_ms: TimestampMs,
+) -> Downgraded:
+    """The records that make a classic group of those who are left, with what they should have, in one generation.
+
+    That is the epoch of the group. `targets` is by their ids.
+    """
+    classic = ClassicGroup(group.group_id, now_ms)
+    classic.generation = group.epoch
+    for member in left:
+        classic.add(_member(member), CONSUMER)
+    classic.protocol = classic.elect_protocol()
+    assignments = {
+        member.member_id: write_assignment(
+            targets.get(member.member_id, NO_PARTITIONS), topics, member.metadata(classic.protocol)
+        )
+        for member in classic.members.values()
+    }
+    return Downgraded(
+        (*group.tombstones(), record.assigned(classic, assignments)),
+        {member.member_id: member.protocols for member in classic.members.values()},
+    )
+
+
+def _member(member: ConsumerMember) -> ClassicMember:
+    assert member.classic is not None
+    return ClassicMember(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        session_timeout_ms=member.classic.session_timeout_ms,
+        protocols=tuple(Protocol(known.name, known.metadata) for known in member.classic.supported_protocols),
+    )

@@ -1,0 +1,96 @@
+"""A classic group becomes a consumer group: its members stay, with what they have, and go on in their protocol."""
+
+from odradek.coordinators.decision import Stored
+from odradek.coordinators.groups.classic.group import CONSUMER, ClassicGroup
+from odradek.coordinators.groups.classic.member import ClassicMember
+from odradek.coordinators.groups.consumer import records
+from odradek.coordinators.groups.consumer.assignors.spec import Assignment
+from odradek.coordinators.groups.consumer.member import ConsumerMember, Partitions, Subscription
+from odradek.coordinators.groups.consumer.topics import TopicView
+from odradek.coordinators.groups.errors import GroupNotFound
+from odradek.coordinators.groups.migration.embedded import by_id, read_assignment, read_subscription
+from odradek.model.broker_config import BrokerConfig
+from odradek.model.errors import BadRequest
+from odradek.model.numbers import TimestampMs
+from odradek.wire.records.consumer_group import ClassicMemberMetadata, ClassicProtocol
+
+_POLICIES = ("upgrade", "bidirectional")
+_NEVER = TimestampMs(0)
+"""So that the first target of the new group need not wait."""
+
+
+def check_upgrade(group: ClassicGroup, config: BrokerConfig) -> None:
+    """Raises GroupNotFound where the group has to stay what it is."""
+    if config.group_consumer_migration_policy.lower() not in _POLICIES:
+        raise GroupNotFound(
+            f"group {group.group_id} is a classic group, and group.consumer.migration.policy keeps it so"
+        )
+    if group.protocol_type != CONSUMER:
+        raise GroupNotFound(f"group {group.group_id} is a classic group, and not one of consumers")
+    if len(group.members) > config.group_consumer_max_size:
+        raise GroupNotFound(f"group {group.group_id} is a classic group, and has more members than consumer groups may")
+
+
+def upgraded(group: ClassicGroup, topics: TopicView) -> tuple[Stored, ...]:
+    """The records that make a consumer group of it, in the epoch that its generation was.
+
+    Raises GroupNotFound where what its members told cannot be read, or would be lost.
+    """
+    group_id, epoch = group.group_id, group.generation
+    members: list[ConsumerMember] = []
+    targets: list[Assignment] = []
+    for member in group.members.values():
+        targets.append(_target(group, member, topics))
+        members.append(_member(group, member, targets[-1]))
+    partitions = [(topic_id, number) for target in targets for topic_id in target for number in target[topic_id]]
+    if len(set(partitions)) < len(partitions):
+        raise GroupNotFound(f"group {group_id} is a classic group, and two of its members share a partition")
+    names = frozenset().union(*(member.subscription.names for member in members))
+    return (
+        *group.tombstones(),
+        *(records.member(group_id, member) for member in members),
+        records.group_epoch(group_id, epoch, topics.hash(names)),
+        *(records.target(group_id, member.member_id, target) for member, target in zip(members, targets, strict=True)),
+        records.target_epoch(group_id, epoch, _NEVER),
+        *(records.assignment(group_id, member) for member in members),
+    )
+
+
+def _target(group: ClassicGroup, member: ClassicMember, topics: TopicView) -> Assignment:
+    try:
+        assignment = read_assignment(member.assignment)
+    except BadRequest as error:
+        raise GroupNotFound(f"the assignment of {member.member_id} in group {group.group_id}: {error}") from None
+    if assignment.user_data:
+        raise GroupNotFound(
+            f"group {group.group_id} has an assignor of its own, which tells members more than partitions"
+        )
+    return by_id(assignment.assigned_partitions, topics.image.topics)
+
+
+def _member(group: ClassicGroup, member: ClassicMember, target: Assignment) -> ConsumerMember:
+    # Before its first generation a group has agreed on nothing.
+    protocol = group.elect_protocol() if group.protocol is None else group.protocol
+    try:
+        subscription = read_subscription(member.metadata(protocol))
+    except BadRequest as error:
+        raise GroupNotFound(f"the subscription of {member.member_id} in group {group.group_id}: {error}") from None
+    assigned: Partitions = {topic_id: dict.fromkeys(numbers, group.generation) for topic_id, numbers in target.items()}
+    return ConsumerMember(
+        member_id=member.member_id,
+        epoch=group.generation,
+        previous_epoch=group.generation,
+        instance_id=member.instance_id,
+        rack_id=subscription.rack_id,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscription=Subscription(frozenset(subscription.topics)),
+        assigned=assigned,
+        classic=ClassicMemberMetadata(
+            session_timeout_ms=member.session_timeout_ms,
+            supported_protocols=tuple(
+                ClassicProtocol(name=known.name, metadata=known.metadata) for known in member.protocols
+            ),
+        ),
+    )
