@@ -7,7 +7,7 @@ from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER
 from odradek.coordinators.decision import Asked, Decision
 from odradek.coordinators.groups.shard import GroupShard
-from odradek.coordinators.runtime import Runtime
+from odradek.coordinators.runtime import Runtime, Waiter
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.wire.schema import Message
@@ -30,6 +30,10 @@ class Groups:
         asked = Asked(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
         self._runtime.submit(group_id, ticket, lambda shard: command(shard, asked))
         return LATER
+
+    def submit(self, group_id: str, ticket: Waiter, command: Callable[[GroupShard], Decision]) -> None:
+        """Have the shard of a group decide. The ticket hears of the outcome, now or later."""
+        self._runtime.submit(group_id, ticket, command)
 
     def shard_of(self, group_id: str) -> GroupShard:
         """To read from. Raises NotCoordinator or CoordinatorLoading."""

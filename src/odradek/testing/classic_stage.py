@@ -4,12 +4,12 @@ Records go through their bytes before they are replayed, as they would on the wa
 """
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from odradek.coordinators.decision import Asked, Decision
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.context import Deadline, GroupContext
-from odradek.coordinators.groups.group import Group
 from odradek.coordinators.timers import Timers
 from odradek.metadata.image import EMPTY
 from odradek.model.broker_config import BrokerConfig
@@ -20,8 +20,11 @@ from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestP
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 from odradek.wire.records.classic_group import GroupMetadataKey, GroupMetadataValue
-from odradek.wire.schema import Message
 from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_coordinator_value
+
+if TYPE_CHECKING:
+    from odradek.coordinators.groups.group import Group
+    from odradek.wire.schema import Message
 
 GROUP = "readers"
 SESSION_MS = 10_000

@@ -9,8 +9,8 @@ _NOT_FOUND_SINCE = 6
 _DEAD = "Dead"
 
 
-def described(group: ClassicGroup) -> DescribedGroup:
-    """What members said is told of a stable group only, since only then they go by one protocol."""
+def described(group: ClassicGroup, operations: int) -> DescribedGroup:
+    """`operations` are what the client may do with it. What members said is told of a stable group only."""
     protocol = group.protocol if group.state is State.STABLE else None
     return DescribedGroup(
         group_id=group.group_id,
@@ -18,15 +18,24 @@ def described(group: ClassicGroup) -> DescribedGroup:
         protocol_type=group.protocol_type,
         protocol_data=protocol or "",
         members=tuple(_member(member, protocol) for member in group.members.values()),
+        authorized_operations=operations,
     )
 
 
-def not_there(group_id: str, version: int) -> DescribedGroup:
-    """No group, or none of this kind. Early versions call that a dead group."""
-    is_told = version >= _NOT_FOUND_SINCE
+def not_there(group_id: str, version: int, operations: int) -> DescribedGroup:
+    """No group, or none of this kind. To early versions that is a group like others, which is dead."""
+    if version < _NOT_FOUND_SINCE:
+        return DescribedGroup(
+            group_id=group_id,
+            group_state=_DEAD,
+            protocol_type="",
+            protocol_data="",
+            members=(),
+            authorized_operations=operations,
+        )
     return DescribedGroup(
-        error_code=ErrorCode.GROUP_ID_NOT_FOUND if is_told else ErrorCode.NONE,
-        error_message=f"There is no classic group {group_id}." if is_told else None,
+        error_code=ErrorCode.GROUP_ID_NOT_FOUND,
+        error_message=f"There is no classic group {group_id}.",
         group_id=group_id,
         group_state=_DEAD,
         protocol_type="",

@@ -187,13 +187,14 @@ def test_a_generation_that_was_not_assigned_is_gone_after_a_restart() -> None:
 def test_a_group_is_described() -> None:
     stage = ClassicStage()
     ticket = stage.join(instance_id="a", protocols={"range": b"said"})
-    preparing = stage.classic.describe(GROUP, 5)
+    preparing = stage.classic.describe(GROUP, 5, 8)
     assert (preparing.group_state, preparing.protocol_data) == ("PreparingRebalance", "")
     assert [each.member_metadata for each in preparing.members] == [b""]
     stage.wait_for(ticket)
     stage.sync("a-id1", 1, {"a-id1": b"given"})
-    stable = stage.classic.describe(GROUP, 5)
+    stable = stage.classic.describe(GROUP, 5, 8)
     assert (stable.group_state, stable.protocol_type, stable.protocol_data) == ("Stable", "consumer", "range")
+    assert stable.authorized_operations == 8
     (member,) = stable.members
     assert (member.member_id, member.group_instance_id, member.client_id) == ("a-id1", "a", "client")
     assert (member.client_host, member.member_metadata, member.member_assignment) == ("/127.0.0.1", b"said", b"given")
@@ -201,6 +202,7 @@ def test_a_group_is_described() -> None:
 
 def test_a_group_that_is_not_there_is_dead() -> None:
     stage = ClassicStage()
-    old, new = stage.classic.describe("nobody", 5), stage.classic.describe("nobody", 6)
+    old, new = stage.classic.describe("nobody", 5, 8), stage.classic.describe("nobody", 6, 8)
     assert (old.error_code, old.group_state, old.error_message) == (0, "Dead", None)
     assert (new.error_code, new.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND, "Dead")
+    assert (old.authorized_operations, new.authorized_operations) == (8, -(1 << 31))

@@ -270,14 +270,6 @@ def test_a_session_timeout_has_bounds(timeout_ms: int) -> None:
     assert not stage.groups
 
 
-def test_a_group_has_a_name() -> None:
-    stage = ClassicStage()
-    assert stage.joined(stage.join("me", group_id="")).error_code == ErrorCode.INVALID_GROUP_ID
-    assert stage.synced(stage.sync("me", 1, group_id="")).error_code == ErrorCode.INVALID_GROUP_ID
-    assert stage.heartbeat("me", 1, group_id="") == ErrorCode.INVALID_GROUP_ID
-    assert stage.leave(group_id="").error_code == ErrorCode.INVALID_GROUP_ID
-
-
 def test_an_id_that_was_not_given_out_is_unknown() -> None:
     stage = ClassicStage()
     assert stage.joined(stage.join("me")).error_code == ErrorCode.UNKNOWN_MEMBER_ID

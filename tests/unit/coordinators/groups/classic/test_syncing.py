@@ -81,8 +81,6 @@ def test_an_older_request_to_sync_is_answered_when_a_newer_one_comes() -> None:
         ({"group_id": "no-such-group"}, ErrorCode.UNKNOWN_MEMBER_ID),
         ({"protocol_name": "roundrobin"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
         ({"protocol_type": "connect"}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-        ({"protocol_name": None}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-        ({"protocol_type": None}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
         ({"protocol_type": None, "protocol_name": None, "version": 4}, ErrorCode.NONE),
     ],
 )

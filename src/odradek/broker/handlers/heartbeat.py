@@ -1,0 +1,26 @@
+"""Heartbeat, versions 0 to 4."""
+
+from odradek.broker.call import Call
+from odradek.broker.groups import Groups
+from odradek.model.error_code import ErrorCode
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+VERSIONS = (0, 4)
+
+
+class Heartbeat:
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+
+    def handle(self, call: Call, request: HeartbeatRequest) -> object:
+        if not request.group_id:
+            return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
+        return self._groups.ask(
+            call, request.group_id, lambda shard, asked: shard.classic.heartbeat(asked, request), _refusal
+        )
+
+
+def _refusal(code: ErrorCode) -> HeartbeatResponse:
+    """While a group is loaded its members need not care: their sessions begin when it is done."""
+    is_loading = code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    return HeartbeatResponse(error_code=ErrorCode.NONE if is_loading else code)

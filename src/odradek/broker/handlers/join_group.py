@@ -1,0 +1,23 @@
+"""JoinGroup, versions 0 to 9."""
+
+from odradek.broker.call import Call
+from odradek.broker.groups import Groups
+from odradek.model.error_code import ErrorCode
+from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+VERSIONS = (0, 9)
+
+
+class JoinGroup:
+    def __init__(self, groups: Groups) -> None:
+        self._groups = groups
+
+    def handle(self, call: Call, request: JoinGroupRequest) -> object:
+        if not request.group_id:
+            return JoinGroupResponse(member_id=request.member_id, error_code=ErrorCode.INVALID_GROUP_ID)
+        return self._groups.ask(
+            call,
+            request.group_id,
+            lambda shard, asked: shard.classic.join(asked, request),
+            lambda code: JoinGroupResponse(error_code=code),
+        )
