@@ -16,7 +16,7 @@ class Heartbeat:
         if not request.group_id:
             return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
         return self._groups.ask(
-            call, request.group_id, lambda shard, asked: shard.classic.heartbeat(asked, request), _refusal
+            call, request.group_id, lambda shard, asked: shard.migration.heartbeat(asked, request), _refusal
         )
 
 

@@ -18,6 +18,6 @@ class JoinGroup:
         return self._groups.ask(
             call,
             request.group_id,
-            lambda shard, asked: shard.classic.join(asked, request),
+            lambda shard, asked: shard.migration.join(asked, request),
             lambda code: JoinGroupResponse(error_code=code),
         )
