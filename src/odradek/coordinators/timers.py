@@ -62,7 +62,7 @@ class Timers:
             deadline = self._deadlines.get(key)
             if deadline is None:
                 continue
-            if deadline > now:
+            if deadline > at:  # it may be due as well, but behind others
                 self._queue(key, deadline)
                 continue
             del self._deadlines[key]
