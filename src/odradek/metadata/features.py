@@ -17,6 +17,7 @@ from odradek.wire.schema import Message
 METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
+GROUP_VERSION = "group.version"
 
 METADATA_VERSION_LEAST = 7
 METADATA_VERSION_LATEST = 30
@@ -33,7 +34,7 @@ SUPPORTED = {
     METADATA_VERSION: Levels(METADATA_VERSION_LEAST, METADATA_VERSION_LATEST),
     KRAFT_VERSION: Levels(0, 1),
     ELIGIBLE_LEADER_REPLICAS: Levels(0, 1),
-    "group.version": Levels(0, 1),
+    GROUP_VERSION: Levels(0, 1),
     "share.version": Levels(0, 1),
     "streams.version": Levels(0, 1),
     "transaction.version": Levels(0, 2),
@@ -42,7 +43,7 @@ SUPPORTED = {
 NEW_CLUSTER = {
     METADATA_VERSION: METADATA_VERSION_LATEST,
     ELIGIBLE_LEADER_REPLICAS: 1,
-    "group.version": 1,
+    GROUP_VERSION: 1,
     "share.version": 1,
     "streams.version": 1,
     "transaction.version": 2,

@@ -9,7 +9,13 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from odradek.metadata.features import ELIGIBLE_LEADER_REPLICAS, METADATA_VERSION, METADATA_VERSION_LEAST, Levels
+from odradek.metadata.features import (
+    ELIGIBLE_LEADER_REPLICAS,
+    GROUP_VERSION,
+    METADATA_VERSION,
+    METADATA_VERSION_LEAST,
+    Levels,
+)
 from odradek.model.numbers import (
     NO_LEADER_EPOCH,
     NO_OFFSET,
@@ -204,6 +210,11 @@ class Image:
     def has_eligible_leaders(self) -> bool:
         """Whether partitions keep eligible leaders outside the ISR."""
         return self.features.get(ELIGIBLE_LEADER_REPLICAS, 0) > 0
+
+    @property
+    def has_consumer_protocol(self) -> bool:
+        """Whether members of groups may leave it to the coordinator who reads what."""
+        return self.features.get(GROUP_VERSION, 0) > 0
 
 
 EMPTY = Image()

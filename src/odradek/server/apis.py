@@ -1,5 +1,6 @@
 """The table of what a node serves: each API by its key, with its versions and its handler."""
 
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from random import SystemRandom
@@ -11,6 +12,8 @@ from odradek.broker.groups import Groups
 from odradek.broker.handlers import (
     alter_configs,
     api_versions,
+    consumer_group_describe,
+    consumer_group_heartbeat,
     create_partitions,
     create_topics,
     delete_groups,
@@ -49,6 +52,7 @@ from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.context import ContextOf
+from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
 from odradek.model.settings import INT_MAX
 from odradek.quorum.metadata_log import MetadataLog
@@ -82,6 +86,7 @@ def served_by(node: Parts) -> dict[int, Served]:
     loggers = Loggers()
     ids = ProducerIds(log, broker.node_id, node.broker_epoch)
     producing = produce.Produce(broker)
+    has_consumer_protocol = _has_consumer_protocol(broker, config)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, producing.handle, INT_MAX, producing.handle_single),
         1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, node.read_ahead, config.fetch_max_bytes).handle),
@@ -115,6 +120,14 @@ def served_by(node: Parts) -> dict[int, Served]:
         57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
         61: Served(describe_producers.VERSIONS, describe_producers.DescribeProducers(broker).handle),
+        68: Served(
+            consumer_group_heartbeat.VERSIONS,
+            consumer_group_heartbeat.ConsumerGroupHeartbeat(groups, has_consumer_protocol).handle,
+        ),
+        69: Served(
+            consumer_group_describe.VERSIONS,
+            consumer_group_describe.ConsumerGroupDescribe(groups, has_consumer_protocol).handle,
+        ),
         74: Served(list_config_resources.VERSIONS, list_config_resources.ListConfigResources(broker).handle),
         75: Served(
             describe_topic_partitions.VERSIONS,
@@ -123,3 +136,8 @@ def served_by(node: Parts) -> dict[int, Served]:
     }
     served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)
     return served
+
+
+def _has_consumer_protocol(broker: Broker, config: BrokerConfig) -> Callable[[], bool]:
+    is_served = "consumer" in config.group_coordinator_rebalance_protocols
+    return lambda: is_served and broker.image.has_consumer_protocol
