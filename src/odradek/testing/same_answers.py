@@ -5,6 +5,7 @@ both brokers. What must differ between any two clusters is replaced by what it s
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
@@ -92,6 +93,14 @@ class Asker:
     async def quietly(self, request: Message, version: int | None = None) -> Any:
         """The answer, which is not compared: it sets the scene."""
         return await self._ask(request, version)
+
+    async def beside(self, request: Message, version: int | None = None) -> Any:
+        """The same on a connection of its own, which may wait while others ask."""
+        other = Asker(self._side, self.level)
+        try:
+            return await other.quietly(request, version)
+        finally:
+            await other.close()
 
     async def raw(self, key: int, version: int) -> str:
         """What follows on the head of a request alone, in any API and version: an answer in hex, or none."""
@@ -223,6 +232,8 @@ class _Mapping:
         if name in _MADE_UP and value not in (NO_UUID, None, "", 0, -1):
             met = self._met.setdefault(name, {})
             return f"{name} {met.setdefault(value, len(met))}"
+        if name in _MEMBERS and isinstance(value, str):
+            return _UUID.sub(self._number, value)
         if name in _WORDS and value:
             return "words"
         if name in _MOMENTS and isinstance(value, int) and value > 0:
@@ -235,14 +246,29 @@ class _Mapping:
             value = sorted(value, key=_place)
         return self.plain(value)
 
+    def _number(self, found: re.Match[str]) -> str:
+        met = self._met.setdefault("members", {})
+        return f"<{met.setdefault(found.group(), len(met))}>"
+
 
 def _place(item: object) -> list[str]:
     """What tells an item of a list from the others, without what each broker makes up."""
-    return [str(getattr(item, name, None)) for name in ("name", "topic", "resource_name", "index", "partition_index")]
+    return [str(getattr(item, name, None)) for name in _TELLING]
+
+
+_TELLING = (
+    *("name", "topic", "resource_name", "index", "partition_index"),
+    *("group_id", "group_instance_id", "metadata", "member_metadata", "member_assignment"),
+)
 
 
 _MADE_UP = frozenset({"cluster_id", "topic_id", "session_id", "log_dir", "replica_directory_id"})
 """Each broker has its own. They are numbered as they are met, so that the same one is still the same."""
+
+_MEMBERS = frozenset({"member_id", "leader"})
+"""Ids of members end in a UUID where brokers make them. They are numbered in the same way."""
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _WORDS = frozenset({"documentation", "batch_index_error_message"})
 """Texts for people, and those that go with an error: ours, and sometimes there where Kafka has none."""
@@ -264,12 +290,17 @@ _NOT_COMPARED = frozenset(
 _UNORDERED = frozenset(
     {
         ("AlterConfigsResponse", "responses"),
+        ("DeleteGroupsResponse", "results"),
         ("DeleteRecordsTopicResult", "partitions"),
         ("DeleteTopicsResponse", "responses"),
         ("DescribeConfigsResult", "configs"),
+        ("DescribeGroupsResponse", "groups"),
         ("DescribeLogDirsTopic", "partitions"),
+        ("DescribedGroup", "members"),
         ("IncrementalAlterConfigsResponse", "responses"),
+        ("JoinGroupResponse", "members"),
         ("ListConfigResourcesResponse", "config_resources"),
+        ("ListGroupsResponse", "groups"),
         ("ListOffsetsTopicResponse", "partitions"),
         ("MetadataResponse", "topics"),
         ("TopicProduceResponse", "partition_responses"),
