@@ -1,0 +1,25 @@
+"""Every request that comes to a living coordinator gets one answer, and none waits longer than a rebalance takes."""
+
+from odradek.testing.sim.groups.broker import Ticket
+from odradek.testing.sim.groups.watching import Checker, Violation
+from odradek.testing.sim.groups.world import World
+from odradek.wire.schema import Message
+
+_WAIT_MS_MAX = 60_000
+"""Twice the rebalance timeout (joins wait for the others, and syncs for the leader), and a session."""
+
+
+class AnswersChecker(Checker):
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+
+    def answered(self, ticket: Ticket, response: Message) -> None:
+        if ticket not in self.world.broker.waiting:
+            raise Violation(f"{type(ticket.request).__name__} was answered twice, now with {response}")
+
+    def ticked(self) -> None:
+        now = self.world.events.now_ms
+        for ticket, since_ms in self.world.broker.waiting.items():
+            if now - since_ms > _WAIT_MS_MAX:
+                raise Violation(f"{type(ticket.request).__name__} waits since {since_ms}: {ticket.request}")
+            break  # they are in the order in which they came
