@@ -11,7 +11,7 @@ from odradek.wire.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
-from odradek.wire.schema import NO_UUID, uuid
+from odradek.wire.schema import uuid
 
 BY_ID_SINCE = 10
 
@@ -55,9 +55,7 @@ def wanted_in(request: OffsetCommitRequest, version: int, image: Image, outcome:
     for asked in request.topics:
         topic = image.topics.by_id(asked.topic_id) if by_id else image.topics.get(asked.name)
         if topic is None:
-            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if by_id and asked.topic_id != NO_UUID:
-                code = ErrorCode.UNKNOWN_TOPIC_ID
+            code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for each in asked.partitions:
                 outcome.add(asked.name, asked.topic_id, each.partition_index, code)
             continue
