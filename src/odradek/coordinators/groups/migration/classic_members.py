@@ -117,6 +117,7 @@ class ClassicMembers:
             member.epoch < group.target_epoch
             or member.state is MemberState.UNREVOKED_PARTITIONS
             or (member.state is MemberState.UNRELEASED_PARTITIONS and not _waits_for_others(group, member))
+            or _has_nobody_else_to_assign(group)
         ):
             self._call(group, member)
 
@@ -198,6 +199,11 @@ def _leaving(identity: MemberIdentity, group: ConsumerGroup) -> ConsumerMember:
     there = group.static_member(identity.group_instance_id)
     member_id = identity.member_id or ("" if there is None else there.member_id)
     return static_member(group, member_id, identity.group_instance_id)
+
+
+def _has_nobody_else_to_assign(group: ConsumerGroup) -> bool:
+    """Whether a new target is due, and only joining makes one: there are no members of the other protocol."""
+    return group.epoch > group.target_epoch and all(member.classic is not None for member in group.members.values())
 
 
 def _waits_for_others(group: ConsumerGroup, member: ConsumerMember) -> bool:
