@@ -167,6 +167,8 @@ class ClassicConsumer:
         self.errors: list[ErrorCode] = []
         """That it was told, in their order."""
         self._ticket: Ticket = None
+        self._assigned: list[tuple[str, int]] | None = None
+        """The partitions that there were when it assigned them as the leader."""
 
     @property
     def is_in(self) -> bool:
@@ -187,6 +189,12 @@ class ClassicConsumer:
                 self._take_join()
             case Phase.SYNCING:
                 self._take_sync()
+
+    def move_to(self, stage: MigrationStage) -> None:
+        """The broker restarted. What this one waited for does not come any more."""
+        self.stage = stage
+        if not self.is_in:
+            self.phase = Phase.OUT
 
     def leave(self) -> LeaveGroupResponse:
         identity = MemberIdentity(member_id=self.member_id, group_instance_id=self.instance_id)
@@ -220,8 +228,12 @@ class ClassicConsumer:
         answer = self.stage.answers[asked.ticket]
         assert isinstance(answer, HeartbeatResponse)
         self._go_by(ErrorCode(answer.error_code))
+        if self.is_in and self._assigned is not None and self._assigned != self._partitions(self.topics):
+            self.phase = Phase.OUT  # a leader assigns again when topics have grown
 
     def _join(self) -> None:
+        if not self.cooperative:
+            self.has = frozenset()
         asked = self.stage.asked(9)
         request = JoinGroupRequest(
             group_id=GROUP,
@@ -268,8 +280,9 @@ class ClassicConsumer:
             self._go_by(ErrorCode(answer.error_code))
         else:
             self.member_id, self.generation = answer.member_id, answer.generation_id
-            leads = answer.leader == self.member_id and not answer.skip_assignment
-            self._sync(self._assignments(answer) if leads else {})
+            leads = answer.leader == self.member_id
+            self._assigned = self._partitions(self.topics) if leads else None
+            self._sync(self._assignments(answer) if leads and not answer.skip_assignment else {})
 
     def _take_sync(self) -> None:
         answer = self.stage.answers.get(self._ticket)
@@ -302,11 +315,7 @@ class ClassicConsumer:
     def _assignments(self, answer: JoinGroupResponse) -> dict[str, bytes]:
         """Evenly, and what members have stays with them. What one has too much, others get in the next generation."""
         told = {member.member_id: _read_subscription(member.metadata) for member in answer.members}
-        topics = sorted({topic for subscription in told.values() for topic in subscription.topics})
-        names = self.stage.image.topics
-        partitions = [
-            (name, number) for name in topics if name in names for number in range(len(names.names[name].partitions))
-        ]
+        partitions = self._partitions(topic for subscription in told.values() for topic in subscription.topics)
         owned = {member_id: _named(subscription.owned_partitions) for member_id, subscription in told.items()}
         quota = -(-len(partitions) // len(told))
         targets = {member_id: [each for each in partitions if each in owned[member_id]][:quota] for member_id in told}
@@ -315,6 +324,12 @@ class ClassicConsumer:
             if each not in taken:
                 min(targets.values(), key=len).append(each)
         return {member_id: _write_assignment(target, answer) for member_id, target in targets.items()}
+
+    def _partitions(self, topics: Iterable[str]) -> list[tuple[str, int]]:
+        known = self.stage.image.topics.names
+        return [
+            (name, at) for name in sorted(set(topics)) if name in known for at in range(len(known[name].partitions))
+        ]
 
 
 def _by_topic(partitions: Iterable[tuple[str, int]]) -> tuple[TopicPartition, ...]:
