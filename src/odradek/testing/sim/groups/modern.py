@@ -27,7 +27,8 @@ _TIMEOUT_MS = 5_000
 _OWN_IDS = 1
 """The version in which clients make their member ids."""
 
-_FENCED = frozenset((ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID))
+_FENCED = frozenset((ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND))
+"""There is no such group where the members that are left went on with the classic protocol."""
 _FATAL = frozenset((ErrorCode.FENCED_INSTANCE_ID, ErrorCode.GROUP_MAX_SIZE_REACHED))
 _UNRELEASED_MAX = 10
 """How often a static member asks for a place that its predecessor has not left, before it gives up."""

@@ -20,7 +20,7 @@ for at most their 20 s, and cooperative groups need two of them; one that was un
 comes before that, and new partitions, which the leader notices within 4 s, may bring another. A consumer that joined
 with an old client, and lost the answer, is a ghost for one more session."""
 
-MIGRATES = False
+MIGRATES = True
 """Whether some groups move between the protocols."""
 
 _CONFIG = BrokerConfig(

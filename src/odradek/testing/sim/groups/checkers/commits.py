@@ -5,6 +5,9 @@ the record of it gives the partition to this member. Consumer groups: the partit
 and the epoch is not ahead of it. It may be behind as long as the member has had the partition since (KIP-1251).
 """
 
+from collections.abc import Sequence
+
+from odradek.coordinators.decision import Stored
 from odradek.model.topic_partition import TopicPartition
 from odradek.testing.sim.groups.broker import Ticket
 from odradek.testing.sim.groups.checkers.recorded import Recorded
@@ -13,6 +16,7 @@ from odradek.testing.sim.groups.world import World
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from odradek.wire.records.classic_group import GroupMetadataKey, GroupMetadataValue
 from odradek.wire.schema import Message
 
 
@@ -28,6 +32,13 @@ class CommitsChecker(Checker):
     def killed(self) -> None:
         self._told.clear()
         self._left.clear()
+
+    def appended(self, batch: Sequence[Stored]) -> None:
+        for key, value, _ in batch:
+            if isinstance(key, GroupMetadataKey):
+                self._told.pop(key.group, None)
+                if isinstance(value, GroupMetadataValue):
+                    self._told[key.group] = value.generation
 
     def answered(self, ticket: Ticket, response: Message) -> None:
         match ticket.request, response:

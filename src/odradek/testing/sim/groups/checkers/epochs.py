@@ -1,4 +1,6 @@
-"""Generations and epochs, as they are recorded, only rise as long as the group is there.
+"""Generations and epochs, as recorded, only rise while a group has members, whichever protocol it moves to.
+
+A group without members may be deleted, also to make room for one of the other protocol, which counts from the start.
 
 A generation that members were told of and that nobody's assignment was recorded for is in no record. When the broker
 dies then, the next generation has the same number. That does no harm: members of the first were given nothing in it.
@@ -21,26 +23,28 @@ class EpochsChecker(Checker):
         super().__init__(world)
         self._groups: dict[str, int] = {}
         """Generations and group epochs: a group that moves to the other protocol goes on counting."""
+        self._classic_members: dict[str, int] = {}
+        """How many there are in a classic group."""
         self._targets: dict[str, int] = {}
         self._members: dict[tuple[str, str], int] = {}
 
     def appended(self, batch: Sequence[Stored]) -> None:
-        gone: dict[str, None] = {}
+        for key, value, _ in batch:
+            if value is None and isinstance(key, classic.GroupMetadataKey | consumer.ConsumerGroupMetadataKey):
+                self._deleted(key.group if isinstance(key, classic.GroupMetadataKey) else key.group_id)
         for key, value, _ in batch:
             match key, value:
                 case classic.GroupMetadataKey(), classic.GroupMetadataValue():
                     self._rise(self._groups, key.group, value.generation, f"generation of {key.group}")
-                    gone.pop(key.group, None)
+                    self._classic_members[key.group] = len(value.members)
                 case consumer.ConsumerGroupMetadataKey(), consumer.ConsumerGroupMetadataValue():
                     self._rise(self._groups, key.group_id, value.epoch, f"epoch of {key.group_id}")
-                    gone.pop(key.group_id, None)
-                case classic.GroupMetadataKey(), None:
-                    gone[key.group] = None
-                case consumer.ConsumerGroupMetadataKey(), None:
-                    gone[key.group_id] = None
                 case _:
                     self._inside_group(key, value)
-        for group_id in gone:
+
+    def _deleted(self, group_id: str) -> None:
+        """As it was before this batch, which may go on with its members in the other protocol."""
+        if not self._classic_members.pop(group_id, 0) and not any(of == group_id for of, _ in self._members):
             self._groups.pop(group_id, None)
 
     def _inside_group(self, key: object, value: object) -> None:

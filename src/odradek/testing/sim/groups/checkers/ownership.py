@@ -10,13 +10,12 @@ coordinator would take a commit for it, without committing. This holds in the sa
 - and those of KIP-848, where a partition goes to the next member when the one before has said that it let go of it.
 """
 
-from odradek.coordinators.decision import Asked
+from odradek.coordinators.groups.group import Member
+from odradek.model.errors import BrokerError
 from odradek.model.topic_partition import TopicPartition
 from odradek.testing.sim.groups.consumer import Consumer
-from odradek.testing.sim.groups.requests import commit
 from odradek.testing.sim.groups.watching import Checker, Violation
 from odradek.testing.sim.groups.world import World
-from odradek.wire.messages.offset_commit import OffsetCommitResponse
 
 
 class OwnershipChecker(Checker):
@@ -62,9 +61,15 @@ class OwnershipChecker(Checker):
         claim = consumer.claim()
         if claim is None:
             return False
-        request = commit(consumer.spec, claim, {partition: 0}, self.world.cluster.image)
-        asked = Asked(None, consumer.spec.versions.commit)
-        (answer,) = self.world.broker.shard.offsets.commit(asked, request).answers
-        response = answer.response
-        assert isinstance(response, OffsetCommitResponse)
-        return not response.topics[0].partitions[0].error_code
+        group = self.world.broker.shard.groups.get(consumer.spec.group_id)
+        if group is None:
+            return False
+        spec = consumer.spec
+        try:
+            member = Member(claim.member_id, claim.epoch, spec.instance_id)
+            check = group.check_commit(member, spec.versions.commit, transactional=False)
+            if check is not None:
+                check(self.world.cluster.image.topics.names[partition.topic].id, partition.partition)
+        except BrokerError:
+            return False
+        return True
