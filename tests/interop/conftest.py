@@ -1,6 +1,5 @@
 """What tests against Apache Kafka share."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -8,14 +7,10 @@ from typing import NamedTuple
 import pytest
 
 from odradek.cli.main import main
-from odradek.metadata.uuids import to_text
-from odradek.quorum.formatting import Identity, format_directories
-from odradek.server.clock import SystemClock
-from odradek.storage.files import OsFiles
 from odradek.testing import apache_kafka
 from odradek.testing.apache_kafka import ApacheKafka, Unavailable
-from odradek.testing.broker import running_broker
 from odradek.testing.same_answers import SETTINGS, Side
+from odradek.testing.two_brokers import two_brokers
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 
@@ -65,8 +60,5 @@ def dump_with_odradek(capsys: pytest.CaptureFixture[str]) -> Dump:
 @pytest.fixture(scope="session")
 def both(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
     """A fresh broker of Apache Kafka's and one of ours, with the same settings."""
-    theirs = tmp_path_factory.mktemp("theirs")
-    data, identity = theirs / "data", Identity(to_text(os.urandom(16)), 1)
-    format_directories(OsFiles(), [str(data)], identity, lambda: os.urandom(16), SystemClock())
-    with kafka.broker(theirs, [data], SETTINGS) as broker, running_broker(SETTINGS) as ours:
-        yield Side("Kafka", broker.port, settles_late=True), Side("odradek", ours.port, settles_late=False)
+    with two_brokers(kafka, tmp_path_factory.mktemp("theirs"), SETTINGS) as sides:
+        yield sides

@@ -1,4 +1,4 @@
-"""Apache Kafka's own command-line tools, on our broker. Those that need consumer groups are left out so far."""
+"""Apache Kafka's own command-line tools, on our broker. Those for consumer groups are in test_group_tools.py."""
 
 import json
 import re

@@ -1,0 +1,117 @@
+"""Apache Kafka's tools for groups, and its consumers, on two brokers in turn; and what they print side by side.
+
+All of them run in one process of Java's (tests/interop/groups/GroupTools.java).
+"""
+
+import contextlib
+import json
+import re
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from odradek.testing.apache_kafka import ApacheKafka
+
+GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+
+_LIMIT_S = 120
+_UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
+_SHORT_UUID = re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])")
+_WORDS = re.compile(r"(org\.apache\.kafka\.common\.errors\.\w+): .*")
+"""Of an error that the broker told: each has its own."""
+_STACK = re.compile(r"^\s(?:at |\.\.\. ).*\n", re.MULTILINE)
+
+
+class GroupTools:
+    """The process. It answers line by line."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._stdin, self._stdout = process.stdin, process.stdout
+
+    def ask(self, what: str, **fields: Any) -> dict[str, Any]:
+        self._stdin.write(json.dumps({"do": what, **fields}) + "\n")
+        self._stdin.flush()
+        line = self._stdout.readline()
+        assert line, "the tools ended; their standard error says why"
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+@contextlib.contextmanager
+def group_tools(kafka: ApacheKafka, source: Path, built: Path) -> Iterator[GroupTools]:
+    """Compiles the program into `built`, and runs it until the block is left."""
+    subprocess.run(["javac", "-d", str(built), "-cp", kafka.classes, str(source)], check=True)
+    command = kafka.command("GroupTools", classes=[built])
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield GroupTools(process)
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+class Stage:
+    """One of the two brokers while a case is played on it. What tools print is kept, without what must differ."""
+
+    def __init__(self, name: str, port: int, tools: GroupTools) -> None:
+        self.name = name
+        self.bootstrap = f"127.0.0.1:{port}"
+        self.printed: list[list[str]] = []
+        self._port = str(port)
+        self._tools = tools
+
+    def tool(self, main_class: str, *arguments: str) -> str:
+        """What a tool printed, which is not compared."""
+        given = ["--bootstrap-server", self.bootstrap, *arguments]
+        answer = self._tools.ask("run", **{"class": main_class, "arguments": given})
+        return f"{answer['out']}{answer['err']}status {answer['status']}\n"
+
+    def groups(self, *arguments: str) -> str:
+        """What the tool for consumer groups printed, which is compared."""
+        printed = self.tool(GROUPS, *arguments)
+        self.keep(printed)
+        return printed
+
+    def keep(self, printed: str) -> None:
+        """Have this compared: its lines, in any order, since most come out of hash tables."""
+        for pattern, stands_for in ((_UUID, "uuid"), (_SHORT_UUID, "id"), (_WORDS, r"\1"), (_STACK, "")):
+            printed = pattern.sub(stands_for, printed)
+        self.printed.append(sorted(printed.replace(self._port, "port").splitlines()))
+
+    def join(self, name: str, group: str, **how: Any) -> None:
+        """A Java consumer becomes a member, with `topics`, a `pattern` or an `re2` expression, and `settings`."""
+        settings = {"bootstrap.servers": self.bootstrap, "group.id": group, "client.id": name}
+        settings |= {key.replace("_", "."): value for key, value in how.pop("settings", {}).items()}
+        self._tools.ask("join", name=f"{self.name} {name}", settings=settings, **how)
+
+    def wait_assigned(self, name: str, *partitions: str) -> None:
+        answer = self._tools.ask("await", name=f"{self.name} {name}", assigned=sorted(partitions))
+        assert answer["assigned"] == sorted(partitions), f"{name} on {self.name}"
+
+    def wait_state(self, group: str, state: str) -> None:
+        """A member knows what it is assigned before the group is stable."""
+        deadline = time.monotonic() + _LIMIT_S
+        while f" {state} " not in (told := self.tool(GROUPS, "--describe", "--state", "--group", group)):
+            assert time.monotonic() < deadline, f"{group} on {self.name} does not become {state}: {told}"
+
+    def leave(self, name: str) -> None:
+        self._tools.ask("leave", name=f"{self.name} {name}")
+
+
+Case = Callable[[Stage], None]
+
+
+def differences(case: Case, stages: Sequence[Stage]) -> str:
+    """What the two print differently when the case is played on both, as text: nothing, if they agree."""
+    for stage in stages:
+        stage.printed.clear()
+        case(stage)
+    first, second = stages
+    lines: list[str] = []
+    for at, (one, other) in enumerate(zip(first.printed, second.printed, strict=True)):
+        for name, more in ((first.name, Counter(one) - Counter(other)), (second.name, Counter(other) - Counter(one))):
+            lines += [f"{at} {name}: {line}" for line in more.elements()]
+    return "\n".join(lines)
