@@ -1,6 +1,7 @@
 """The records of a topic, read as a member of a group."""
 
 import argparse
+import threading
 from collections.abc import Iterator
 
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -10,6 +11,7 @@ from odradek.cli.polling import BATCH, Polling
 from odradek.cli.streams import complain
 
 PROTOCOLS = ("classic", "consumer")
+_CLOSE_S = 5
 
 
 class GroupReader:
@@ -24,8 +26,13 @@ class GroupReader:
         self._at_end: set[int] = set()
 
     def close(self) -> None:
-        """Commits, and leaves the group."""
-        self._polling.consumer.close()
+        """Commits, and leaves the group; says so if nobody is there to hear of it."""
+        # A thread, since librdkafka waits for the session's timeout without hearing of Ctrl-C.
+        closing = threading.Thread(target=self._polling.consumer.close, daemon=True)
+        closing.start()
+        closing.join(_CLOSE_S)
+        if closing.is_alive():
+            complain("no broker took the last commit: what was printed since the one before will be read again")
 
     def batches(self) -> Iterator[list[Message]]:
         """Raises KafkaException for what ends it. A batch is never empty; who asks for the next has printed it."""

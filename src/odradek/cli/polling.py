@@ -28,12 +28,16 @@ class Polling:
 
     def take(self, most: int) -> list[Message]:
         """What is there, once something is: to wait for a number of records would hold back the first of them."""
-        first = self.consumer.poll(_POLL_S)
-        if first is None:
-            self._check()
-            return []
-        self._down_since = None
-        return [first, *self.consumer.consume(most - 1, 0)] if most > 1 else [first]
+        try:
+            first = self.consumer.poll(_POLL_S)
+            if first is None:
+                self._check()
+                return []
+            self._down_since = None
+            return [first, *self.consumer.consume(most - 1, 0)] if most > 1 else [first]
+        except SystemError:
+            # confluent-kafka has lost the exception of a Ctrl-C that came while it called `_on_error`.
+            raise KeyboardInterrupt from None
 
     def _check(self) -> None:
         """Nothing came for a while: is anybody there, at either end?"""

@@ -27,6 +27,8 @@ _PORTS_TRIED = 20
 _START_S = 60
 _STOP_S = 60
 _LINES_TOLD = 20
+# Three seconds are good where many members start at once; a test waits for each of them.
+_SETTINGS = {"group.initial.rebalance.delay.ms": "0"}
 
 
 class BrokerFailed(OdradekError):
@@ -163,13 +165,16 @@ def running_broker(
 ) -> Iterator[RunningBroker]:
     """A broker on a free port of the loopback interface, from its readiness to the end of the block.
 
-    `settings` are Kafka's, by their names in server.properties. Its data goes to `directory`, which stays; without
+    `settings` are Kafka's, by their names in server.properties; what is not given has Kafka's default, but the first
+    member of a group does not wait for more. Its data goes to `directory`, which stays; without
     one, to a temporary directory. Raises BrokerFailed, with the broker's last lines, if it does not start, and in the
     end if it died or did not stop properly.
     """
     with tempfile.TemporaryDirectory(prefix="odradek-") as name:
         work = Path(name)
-        broker = RunningBroker(work, work / "data" if directory is None else Path(directory), settings or {})
+        broker = RunningBroker(
+            work, work / "data" if directory is None else Path(directory), {**_SETTINGS, **(settings or {})}
+        )
         broker.start()
         try:
             yield broker
