@@ -2,8 +2,9 @@
 
 from odradek.broker.call import Call
 from odradek.broker.groups import Groups
+from odradek.coordinators.groups.classic.answers import join_refused
 from odradek.model.error_code import ErrorCode
-from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from odradek.wire.messages.join_group import JoinGroupRequest
 
 VERSIONS = (0, 9)
 
@@ -14,10 +15,10 @@ class JoinGroup:
 
     def handle(self, call: Call, request: JoinGroupRequest) -> object:
         if not request.group_id:
-            return JoinGroupResponse(member_id=request.member_id, error_code=ErrorCode.INVALID_GROUP_ID)
+            return join_refused(call.version, ErrorCode.INVALID_GROUP_ID, request.member_id)
         return self._groups.ask(
             call,
             request.group_id,
             lambda shard, asked: shard.migration.join(asked, request),
-            lambda code: JoinGroupResponse(error_code=code),
+            lambda code: join_refused(call.version, code),
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from odradek.coordinators.decision import Answer, Asked
+from odradek.coordinators.decision import Answer
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.member import ClassicMember
 from odradek.model.error_code import ErrorCode
@@ -35,9 +35,9 @@ def members_of(group: ClassicGroup) -> tuple[JoinGroupResponseMember, ...]:
     )
 
 
-def join_refused(asked: Asked, code: ErrorCode, member_id: str, protocol: str | None = "") -> JoinGroupResponse:
-    name = protocol if asked.version >= _NAME_NULLABLE_SINCE else ""
-    return JoinGroupResponse(error_code=code, member_id=member_id, protocol_name=name)
+def join_refused(version: int, code: ErrorCode, member_id: str = "") -> JoinGroupResponse:
+    protocol = None if version >= _NAME_NULLABLE_SINCE else ""
+    return JoinGroupResponse(error_code=code, member_id=member_id, protocol_name=protocol)
 
 
 def synced(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
@@ -47,8 +47,7 @@ def synced(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
 def turned_away(member: ClassicMember, code: ErrorCode, member_id: str) -> Iterator[Answer]:
     """Whatever the member waits for, it waits no longer."""
     if member.joining is not None:
-        protocol = None if code is ErrorCode.FENCED_INSTANCE_ID else ""
-        yield Answer(member.joining.ticket, join_refused(member.joining, code, member_id, protocol))
+        yield Answer(member.joining.ticket, join_refused(member.joining.version, code, member_id))
     if member.syncing is not None:
         yield Answer(member.syncing.ticket, SyncGroupResponse(error_code=code))
     member.joining = member.syncing = None

@@ -45,7 +45,7 @@ class ClassicGroups:
     def join(self, asked: Asked, request: JoinGroupRequest) -> Decision:
         refused = self.refusal(request)
         if refused is not ErrorCode.NONE:
-            return asked.answer(join_refused(asked, refused, request.member_id))
+            return asked.answer(join_refused(asked.version, refused, request.member_id))
         return self._joining.join(asked, request)
 
     def refusal(self, request: JoinGroupRequest) -> ErrorCode:

@@ -31,10 +31,10 @@ class Joining:
         group_id = request.group_id
         group = self._table.find(group_id)
         if self._table.is_taken(group_id):
-            return asked.answer(join_refused(asked, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, ""))
+            return asked.answer(join_refused(asked.version, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         if group is None:
             if request.member_id:
-                return asked.answer(join_refused(asked, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
+                return asked.answer(join_refused(asked.version, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
             group = self._table.form(group_id)
         decision = self._join(asked, request, group)
         return Decision(self._table.first_records(group)) + decision
@@ -43,7 +43,7 @@ class Joining:
         if not self._has_room(group, request.member_id):
             return self._turn_away(asked, request, group)
         if not group.supports(request.protocol_type, _protocols(request)):
-            return asked.answer(join_refused(asked, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
+            return asked.answer(join_refused(asked.version, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id))
         if request.member_id:
             return self._existing(asked, request, group)
         prefix = asked.client_id if request.group_instance_id is None else request.group_instance_id
@@ -67,7 +67,7 @@ class Joining:
         return member is not None or len(group.members) < most
 
     def _turn_away(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
-        told = asked.answer(join_refused(asked, ErrorCode.GROUP_MAX_SIZE_REACHED, ""))
+        told = asked.answer(join_refused(asked.version, ErrorCode.GROUP_MAX_SIZE_REACHED))
         member = group.members.get(request.member_id)
         if member is None:
             group.remove(request.member_id)
@@ -82,7 +82,7 @@ class Joining:
         group.pending.add(member_id)
         deadline = Deadline(Due.SESSION, group.group_id, member_id)
         self._context.timers.set(deadline, request.session_timeout_ms)
-        return asked.answer(join_refused(asked, ErrorCode.MEMBER_ID_REQUIRED, member_id))
+        return asked.answer(join_refused(asked.version, ErrorCode.MEMBER_ID_REQUIRED, member_id))
 
     def _add(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member_id: str) -> Decision:
         member = ClassicMember(
@@ -107,12 +107,12 @@ class Joining:
     def _existing(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
         if request.member_id in group.pending:
             if request.group_instance_id is not None:  # ids are given out to members that are not static
-                return asked.answer(join_refused(asked, ErrorCode.UNKNOWN_SERVER_ERROR, ""))
+                return asked.answer(join_refused(asked.version, ErrorCode.UNKNOWN_SERVER_ERROR))
             return self._add(asked, request, group, request.member_id)
         try:
             member = group.member(request.member_id, request.group_instance_id)
         except BrokerError as error:
-            return asked.answer(join_refused(asked, error.code, request.member_id, None))
+            return asked.answer(join_refused(asked.version, error.code, request.member_id))
         is_leader = member.member_id == group.leader
         is_same = member.protocols == _protocols(request)
         if group.state is State.COMPLETING_REBALANCE and is_same:
@@ -125,7 +125,7 @@ class Joining:
     def _rejoin(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember) -> Decision:
         told = NOTHING
         if member.joining is not None:  # it asked before, and has given that up
-            refusal = join_refused(member.joining, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+            refusal = join_refused(member.joining.version, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
             told = Decision(answers=(Answer(member.joining.ticket, refusal),))
         _update(member, asked, request)
         member.joining = asked

@@ -49,7 +49,7 @@ class ClassicMembers:
 
     def join(self, asked: Asked, request: JoinGroupRequest, group: ConsumerGroup) -> Decision:
         if not request.member_id and request.group_instance_id is None and asked.version >= ID_REQUIRED_SINCE:
-            return asked.answer(join_refused(asked, ErrorCode.MEMBER_ID_REQUIRED, self._context.new_id()))
+            return asked.answer(join_refused(asked.version, ErrorCode.MEMBER_ID_REQUIRED, self._context.new_id()))
         before, replaced = self._speaker(request, group)
         subscription = _subscription(request)
         after = _told(before, asked, request, subscription)

@@ -29,7 +29,7 @@ def test_a_new_client_is_told_its_id_first() -> None:
     stage = ClassicStage()
     told = stage.joined(stage.join())
     assert (told.error_code, told.member_id) == (ErrorCode.MEMBER_ID_REQUIRED, "client-id1")
-    assert (told.generation_id, told.leader, told.protocol_name) == (-1, "", "")
+    assert (told.generation_id, told.leader, told.protocol_name) == (-1, "", None)
     assert stage.group().state_name == "Empty"
 
 
