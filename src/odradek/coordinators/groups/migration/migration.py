@@ -73,7 +73,7 @@ class Migration:
                     return self._downgrade_for(asked, group, others, there, after)
             return self._members.join(asked, request, group)
         except BrokerError as error:
-            return asked.answer(join_refused(asked, error.code, ""))
+            return asked.answer(join_refused(asked.version, error.code))
 
     def sync(self, asked: Asked, request: SyncGroupRequest) -> Decision:
         group = self._mixed(request.group_id)
