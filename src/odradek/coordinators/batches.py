@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import cast
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.decision import Stored, Writer
 from odradek.model.errors import MessageTooLarge
 from odradek.model.numbers import TimestampMs
 from odradek.records.batch import HEAD_SIZE, Codec
@@ -18,7 +18,13 @@ _RECORD_OVERHEAD_MAX = 36
 
 
 def batches_of(
-    records: Sequence[Stored], timestamp: TimestampMs, codec: Codec, bytes_max: int, *, is_atomic: bool
+    records: Sequence[Stored],
+    timestamp: TimestampMs,
+    codec: Codec,
+    bytes_max: int,
+    *,
+    is_atomic: bool,
+    writer: Writer | None = None,
 ) -> list[tuple[bytearray, Sequence[Stored]]]:
     """Batches with the records that each holds: one if they are atomic, however large, else of `bytes_max` at most.
 
@@ -26,10 +32,11 @@ def batches_of(
     """
     encoded = [_encode(record) for record in records]
     if is_atomic or len(encoded) == 1:
-        return [(build_run(encoded, timestamp, codec), records)]
+        return [(build_run(encoded, timestamp, codec, writer), records)]
     ends = _ends(encoded, bytes_max)
     return [
-        (build_run(encoded[start:end], timestamp, codec), records[start:end]) for start, end in pairwise((0, *ends))
+        (build_run(encoded[start:end], timestamp, codec, writer), records[start:end])
+        for start, end in pairwise((0, *ends))
     ]
 
 

@@ -8,10 +8,22 @@ yet) is changed by commands as they decide, and is gone after a restart.
 from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
+from odradek.model.numbers import ProducerId
 from odradek.wire.schema import Message
 
 Ticket = Hashable
 """Stands for a request that waits for its answer. A coordinator keeps it and gives it back, and knows no more of it."""
+
+
+Effect = object
+"""What is to be done outside of the coordinator's own log. Those who run the coordinator know how."""
+
+
+class Writer(NamedTuple):
+    """A producer whose transaction decides whether records count."""
+
+    producer_id: ProducerId
+    epoch: int
 
 
 class Asked(NamedTuple):
@@ -48,10 +60,19 @@ class Decision(NamedTuple):
     """They leave once the records are in the log. If those cannot be written, the tickets get an error instead."""
     is_atomic: bool = True
     """Whether the records go into one batch, all or none. If not, many of them become several batches."""
+    effects: tuple[Effect, ...] = ()
+    """Performed, one after the other, once the records are in the log, and answered."""
+    writer: "Writer | None" = None
+    """Whose transaction the records are in."""
 
     def __add__(self, other: "Decision") -> "Decision":  # type: ignore[override]
-        """One after the other, written together."""
-        return Decision(self.records + other.records, self.answers + other.answers, self.is_atomic or other.is_atomic)
+        """One after the other, written together, and so in no transaction."""
+        return Decision(
+            self.records + other.records,
+            self.answers + other.answers,
+            self.is_atomic or other.is_atomic,
+            self.effects + other.effects,
+        )
 
 
 NOTHING = Decision(is_atomic=False)

@@ -1,6 +1,7 @@
 """Runs a coordinator: which partition a key belongs to, whether that is loaded, and the way of a command.
 
     command -> decision -> its records appended as one batch -> each of them replayed -> its answers leave
+            -> its effects, which are outside of the coordinator's own log
 
 All of that happens in one breath, on the loop: appending writes to the page cache and does not wait. So there is
 nothing to take back: what cannot be appended is not replayed either, and those who wait for it hear of the error. Where
@@ -10,14 +11,14 @@ the topic's flush.messages asks for it the answers wait for a sync, and so do th
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine, Hashable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from odradek.coordinators.batches import batches_of
-from odradek.coordinators.decision import Answer, Decision, Ticket
+from odradek.coordinators.decision import Answer, Decision, Effect, Ticket
 from odradek.coordinators.errors import CoordinatorLoading, NotCoordinator, told
 from odradek.coordinators.loading import ReadAhead, load
 from odradek.coordinators.partitioning import partition_of
@@ -27,7 +28,7 @@ from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.clock import Clock
 from odradek.model.errors import BrokerError, OdradekError, StorageFailed
-from odradek.model.numbers import Offset
+from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
 from odradek.records.batch import Codec
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
@@ -83,16 +84,21 @@ class _State(Enum):
 class _Place(Generic[S]):
     """A partition that this node leads, and its shard."""
 
-    __slots__ = ("led", "name", "shard", "state", "timers", "waiting")
+    __slots__ = ("led", "name", "number", "shard", "state", "timers", "waiting")
 
-    def __init__(self, name: str, led: Led, shard: S, timers: Timers) -> None:
-        self.name = name
+    def __init__(self, number: int, led: Led, shard: S, timers: Timers) -> None:
+        self.number = number
+        self.name = str(led.log.partition)
         self.led = led
         self.shard = shard
         self.timers = timers
         self.state = _State.LOADING
         self.waiting: dict[Ticket, None] = {}
         """Those that the command which they came with did not answer."""
+
+
+def _no_effects(_number: int, effect: Effect) -> None:
+    raise NotImplementedError(f"nobody knows what to do about {effect}")
 
 
 class Runtime(Generic[S]):
@@ -102,12 +108,17 @@ class Runtime(Generic[S]):
         partitions: Callable[[], int],
         new_shard: Callable[[Timers], S],
         node: Surroundings,
+        perform: Callable[[int, Effect], None] = _no_effects,
     ) -> None:
-        """`partitions` is how many the topic has, or will have once it is made."""
+        """`partitions` is how many the topic has, or will have once it is made.
+
+        `perform` is given the effects of decisions, with the number of the partition.
+        """
         self._topic = topic
         self._partitions = partitions
         self._new_shard = new_shard
         self._node = node
+        self._perform = perform
         self._loop = asyncio.get_running_loop()
         self._places: dict[int, _Place[S]] = {}
         self._to_load: deque[_Place[S]] = deque()
@@ -130,7 +141,7 @@ class Runtime(Generic[S]):
         timers = Timers(self._now_ms)
         timers.sooner = partial(self._set_alarm, timers)
         log = led.log
-        place = self._places[number] = _Place(str(log.partition), led, self._new_shard(timers), timers)
+        place = self._places[number] = _Place(number, led, self._new_shard(timers), timers)
         if log.start_offset == log.end_offset:
             self._activate(place)
             return
@@ -187,6 +198,36 @@ class Runtime(Generic[S]):
         place.waiting[ticket] = None
         self._carry_out(place, decision)
 
+    def decide(self, key: str, command: Callable[[S], Decision]) -> Awaitable[None] | None:
+        """As `submit`, for what is answered to nobody. Raises what `submit` tells its ticket.
+
+        Where the records are to be synced before anybody relies on them, what is returned waits for that.
+        """
+        place = self._active(partition_of(key, self._partitions()))
+        decision = command(place.shard)
+        if not decision.records:
+            return None
+        try:
+            self._append(place, decision)
+        except BrokerError as error:
+            self._report(place, error)
+            raise told(error) from error
+        if not self._is_sync_due(place):
+            self._perform_all(place, decision)
+            return None
+        return self._settle(place, decision)
+
+    def end_transaction(
+        self, number: int, producer_id: ProducerId, write_marker: Callable[[], None], *, commit: bool
+    ) -> None:
+        """Records of the producer that wait for the end of its transaction count now, or not at all.
+
+        `write_marker` ends it in the log. Raises what that raises, and what `shard_of` does.
+        """
+        place = self._active(number)
+        write_marker()
+        place.shard.end_transaction(producer_id, commit=commit)
+
     def shard_of(self, key: str) -> S:
         """To read from. Raises NotCoordinator or CoordinatorLoading."""
         return self._active(partition_of(key, self._partitions())).shard
@@ -216,35 +257,54 @@ class Runtime(Generic[S]):
             except BrokerError as error:
                 self._refuse(place, decision.answers, error)
                 return
-        if decision.answers:
-            log = place.led.log
-            if log.end_offset - log.recovery_point < log.config.flush_messages:
-                self._answer(place, decision.answers)
+        if decision.answers or decision.effects:
+            if self._is_sync_due(place):
+                self._node.tasks.create_task(self._answer_when_synced(place, decision), name="sync-coordinator")
             else:
-                self._node.tasks.create_task(self._answer_when_synced(place, decision.answers), name="sync-coordinator")
+                self._answer(place, decision.answers)
+                self._perform_all(place, decision)
+
+    def _is_sync_due(self, place: _Place[S]) -> bool:
+        log = place.led.log
+        return log.end_offset - log.recovery_point >= log.config.flush_messages
 
     def _append(self, place: _Place[S], decision: Decision) -> None:
         replay = place.shard.replay
+        producer_id = decision.writer.producer_id if decision.writer else NO_PRODUCER_ID
         batches = batches_of(
             decision.records,
             self._node.clock.now_ms(),
             self._node.codec(),
             place.led.log.config.max_message_bytes,
             is_atomic=decision.is_atomic,
+            writer=decision.writer,
         )
         for batch, records in batches:
             offset = place.led.append(memoryview(batch))
             for record in records:
-                replay(offset, record.key, record.value)
+                replay(offset, record.key, record.value, producer_id)
                 offset = Offset(offset + 1)
 
-    async def _answer_when_synced(self, place: _Place[S], answers: tuple[Answer, ...]) -> None:
+    async def _answer_when_synced(self, place: _Place[S], decision: Decision) -> None:
         try:
             await self._node.flusher.settle(place.led.log)
         except StorageFailed as error:
-            self._refuse(place, answers, error)
+            self._refuse(place, decision.answers, error)
         else:
-            self._answer(place, answers)
+            self._answer(place, decision.answers)
+            self._perform_all(place, decision)
+
+    async def _settle(self, place: _Place[S], decision: Decision) -> None:
+        try:
+            await self._node.flusher.settle(place.led.log)
+        except StorageFailed as error:
+            self._report(place, error)
+            raise told(error) from error
+        self._perform_all(place, decision)
+
+    def _perform_all(self, place: _Place[S], decision: Decision) -> None:
+        for effect in decision.effects:
+            self._perform(place.number, effect)
 
     def _answer(self, place: _Place[S], answers: tuple[Answer, ...]) -> None:
         for ticket, response in answers:
@@ -252,11 +312,14 @@ class Runtime(Generic[S]):
             cast("Waiter", ticket).answer(response)
 
     def _refuse(self, place: _Place[S], answers: tuple[Answer, ...], error: BrokerError) -> None:
-        logger.error("records cannot be written", extra={"partition": place.name, "reason": str(error)})
         heard = told(error)
         for answer in answers:
             place.waiting.pop(answer.ticket, None)
             cast("Waiter", answer.ticket).fail(heard)
+        self._report(place, error)
+
+    def _report(self, place: _Place[S], error: BrokerError) -> None:
+        logger.error("records cannot be written", extra={"partition": place.name, "reason": str(error)})
         if isinstance(error, StorageFailed):
             self._fail(place)
 

@@ -18,6 +18,7 @@ METADATA_VERSION = "metadata.version"
 KRAFT_VERSION = "kraft.version"
 ELIGIBLE_LEADER_REPLICAS = "eligible.leader.replicas.version"
 GROUP_VERSION = "group.version"
+TRANSACTION_VERSION = "transaction.version"
 
 METADATA_VERSION_LEAST = 7
 METADATA_VERSION_LATEST = 30
@@ -37,7 +38,7 @@ SUPPORTED = {
     GROUP_VERSION: Levels(0, 1),
     "share.version": Levels(0, 1),
     "streams.version": Levels(0, 1),
-    "transaction.version": Levels(0, 2),
+    TRANSACTION_VERSION: Levels(0, 2),
 }
 
 NEW_CLUSTER = {
@@ -46,7 +47,7 @@ NEW_CLUSTER = {
     GROUP_VERSION: 1,
     "share.version": 1,
     "streams.version": 1,
-    "transaction.version": 2,
+    TRANSACTION_VERSION: 2,
 }
 """Levels in a cluster that Kafka 4.3 formats, in the order that it writes them in. kraft.version is not among them: it
 is a matter of the quorum, and has control records of its own."""

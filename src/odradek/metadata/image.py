@@ -14,6 +14,7 @@ from odradek.metadata.features import (
     GROUP_VERSION,
     METADATA_VERSION,
     METADATA_VERSION_LEAST,
+    TRANSACTION_VERSION,
     Levels,
 )
 from odradek.model.numbers import (
@@ -215,6 +216,11 @@ class Image:
     def has_consumer_protocol(self) -> bool:
         """Whether members of groups may leave it to the coordinator who reads what."""
         return self.features.get(GROUP_VERSION, 0) > 0
+
+    @property
+    def transaction_level(self) -> int:
+        """Of transaction.version: from 2 on each transaction has an epoch of its own."""
+        return self.features.get(TRANSACTION_VERSION, 0)
 
 
 EMPTY = Image()

@@ -41,7 +41,8 @@ _TIMES = Struct(">qq")
 
 _CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08
-_TRANSACTIONAL = 0x10
+TRANSACTIONAL = 0x10
+"""The bit of the attributes."""
 _CONTROL = 0x20
 _DELETE_HORIZON = 0x40
 _NOT_PRODUCED = _CONTROL | _DELETE_HORIZON
@@ -108,7 +109,7 @@ class BatchHead(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        return self.attributes & _TRANSACTIONAL != 0
+        return self.attributes & TRANSACTIONAL != 0
 
     @property
     def is_control(self) -> bool:
@@ -163,7 +164,7 @@ def check_crc(view: memoryview, head: BatchHead) -> None:
 
 def is_plain(head: BatchHead) -> bool:
     """Nothing compressed, no LogAppendTime, and whatever else the attributes could say: most batches are like this."""
-    return head.attributes & ~_TRANSACTIONAL == 0
+    return head.attributes & ~TRANSACTIONAL == 0
 
 
 def check_produced(head: BatchHead) -> None:
@@ -187,7 +188,7 @@ def attributes_of(codec: Codec, timestamp_type: TimestampType, *, transactional:
     return (
         codec
         | (_LOG_APPEND_TIME if timestamp_type is TimestampType.LOG_APPEND_TIME else 0)
-        | (_TRANSACTIONAL if transactional else 0)
+        | (TRANSACTIONAL if transactional else 0)
         | (_CONTROL if control else 0)
     )
 

@@ -16,6 +16,7 @@ from odradek.records.batch import (
     HEAD_SIZE,
     LOG_OVERHEAD,
     MAGIC,
+    TRANSACTIONAL,
     BatchHead,
     Codec,
     TimestampType,
@@ -110,10 +111,16 @@ def build_batch(records: Iterable[Record], spec: BatchSpec = PLAIN) -> bytearray
     return batch
 
 
-def build_run(entries: Sequence[tuple[bytes, bytes | None]], timestamp: TimestampMs, codec: Codec) -> bytearray:
+def build_run(
+    entries: Sequence[tuple[bytes, bytes | None]],
+    timestamp: TimestampMs,
+    codec: Codec,
+    writer: tuple[ProducerId, int] | None = None,
+) -> bytearray:
     """What build_batch makes of keys and values at offsets from 0 on, all of one time, in a third of its own time.
 
-    For what coordinators write, which most of the time is a single record.
+    For what coordinators write, which most of the time is a single record. `writer` is the producer, with its epoch, in
+    whose transaction they are.
     """
     parts: list[bytes] = []
     for number, (key, value) in enumerate(entries):
@@ -125,7 +132,9 @@ def build_run(entries: Sequence[tuple[bytes, bytes | None]], timestamp: Timestam
     batch = bytearray(HEAD_SIZE)
     batch += records if codec is Codec.NONE else compress(codec, records, None)
     last, length = len(entries) - 1, len(batch) - LOG_OVERHEAD
-    numbers = (0, length, -1, MAGIC, 0, int(codec), last, timestamp, timestamp, -1, -1, -1, last + 1)
+    producer_id, epoch = writer or (NO_PRODUCER_ID, -1)
+    attributes = int(codec) | (TRANSACTIONAL if writer else 0)
+    numbers = (0, length, -1, MAGIC, 0, attributes, last, timestamp, timestamp, producer_id, epoch, -1, last + 1)
     write_head(batch, BatchHead._make(numbers))
     return batch
 
