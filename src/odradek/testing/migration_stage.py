@@ -281,8 +281,10 @@ class ClassicConsumer:
         else:
             self.member_id, self.generation = answer.member_id, answer.generation_id
             leads = answer.leader == self.member_id
-            self._assigned = self._partitions(self.topics) if leads else None
-            self._sync(self._assignments(answer) if leads and not answer.skip_assignment else {})
+            assigns = leads and not answer.skip_assignment
+            # One that came back to its place does not know what was assigned, and assigns anew to be sure.
+            self._assigned = self._partitions(self.topics) if assigns else [] if leads else None
+            self._sync(self._assignments(answer) if assigns else {})
 
     def _take_sync(self) -> None:
         answer = self.stage.answers.get(self._ticket)

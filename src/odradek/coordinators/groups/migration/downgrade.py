@@ -7,13 +7,14 @@ from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.classic import record
 from odradek.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
-from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Assignment
+from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.consumer.member import ConsumerMember
 from odradek.coordinators.groups.migration.embedded import write_assignment
 from odradek.metadata.image import Topics
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.numbers import TimestampMs
+from odradek.wire.schema import uuid
 
 _POLICIES = ("downgrade", "bidirectional")
 
@@ -37,13 +38,13 @@ def can_downgrade(left: Collection[ConsumerMember], config: BrokerConfig) -> boo
 def downgraded(
     group: ConsumerGroup,
     left: Collection[ConsumerMember],
-    targets: Mapping[str, Assignment],
+    partitions: Mapping[str, Mapping[uuid, Collection[int]]],
     topics: Topics,
     now_ms: TimestampMs,
 ) -> Downgraded:
-    """The records that make a classic group of those who are left, with what they should have, in one generation.
+    """The records that make a classic group of those who are left, in one generation: that is the epoch of the group.
 
-    That is the epoch of the group. `targets` is by their ids.
+    `partitions` is what they are taken to have there, by their ids.
     """
     classic = ClassicGroup(group.group_id, now_ms)
     classic.generation = group.epoch
@@ -52,7 +53,7 @@ def downgraded(
     classic.protocol = classic.elect_protocol()
     assignments = {
         member.member_id: write_assignment(
-            targets.get(member.member_id, NO_PARTITIONS), topics, member.metadata(classic.protocol)
+            partitions.get(member.member_id, NO_PARTITIONS), topics, member.metadata(classic.protocol)
         )
         for member in classic.members.values()
     }
@@ -60,6 +61,15 @@ def downgraded(
         (*group.tombstones(), record.assigned(classic, assignments)),
         {member.member_id: member.protocols for member in classic.members.values()},
     )
+
+
+def held(member: ConsumerMember) -> dict[uuid, set[int]]:
+    """All that it may have, also what it is to give back."""
+    found: dict[uuid, set[int]] = {}
+    for partitions in (member.assigned, member.revoking):
+        for topic_id, numbers in partitions.items():
+            found.setdefault(topic_id, set()).update(numbers)
+    return found
 
 
 def _member(member: ConsumerMember) -> ClassicMember:

@@ -22,7 +22,7 @@ from odradek.coordinators.groups.consumer.replay import REPLAY
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.group import Group
 from odradek.coordinators.groups.migration.classic_members import ClassicMembers, joined
-from odradek.coordinators.groups.migration.downgrade import can_downgrade, downgraded
+from odradek.coordinators.groups.migration.downgrade import can_downgrade, downgraded, held
 from odradek.coordinators.groups.migration.upgrade import check_upgrade, upgraded
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
@@ -159,7 +159,7 @@ class Migration:
         left = [member for member_id, member in group.members.items() if member_id not in gone]
         if not can_downgrade(left, self._context.config()):
             return decision
-        return Decision(answers=decision.answers) + self._downgrade(group, left, group.targets, rebalances=True)
+        return Decision(answers=decision.answers) + self._downgrade(group, left)
 
     def _downgrade_for(
         self,
@@ -175,21 +175,22 @@ class Migration:
         """
         is_settled = group.target_epoch == group.epoch and after.subscription == there.subscription
         is_settled &= all(member.is_reconciled_to(group.epoch) for member in others)
-        targets = {**group.targets, after.member_id: group.target(after)}
-        decision = self._downgrade(group, [*others, after], targets, rebalances=not is_settled)
-        return decision + asked.answer(joined(after, group.epoch))
+        targets = {**group.targets, after.member_id: group.target(after)} if is_settled else None
+        return self._downgrade(group, [*others, after], targets) + asked.answer(joined(after, group.epoch))
 
     def _downgrade(
         self,
         group: ConsumerGroup,
         left: Collection[ConsumerMember],
-        targets: Mapping[str, Assignment],
-        *,
-        rebalances: bool,
+        targets: Mapping[str, Assignment] | None = None,
     ) -> Decision:
+        """Without targets that hold, the group rebalances, and until then its members have what they have."""
+        # Kafka takes them to have what they should have. If the group moves back at once, then what a member has not
+        # given back yet would be free to all.
+        partitions = {member.member_id: held(member) for member in left} if targets is None else targets
         now_ms = self._context.clock.now_ms()
-        moved = downgraded(group, left, targets, self._context.image().topics, now_ms)
-        self._downgrades[group.group_id] = _Downgrade(moved.protocols, rebalances)
+        moved = downgraded(group, left, partitions, self._context.image().topics, now_ms)
+        self._downgrades[group.group_id] = _Downgrade(moved.protocols, targets is None)
         for member_id in group.members:
             for due in _OF_CONSUMERS:
                 self._context.timers.cancel(Deadline(due, group.group_id, member_id))
