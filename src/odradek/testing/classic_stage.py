@@ -44,7 +44,8 @@ class ClassicStage:
         self.log: list[Record] = []
         self.is_full = False
         """Whether the disk is: then nothing is appended, and those who wait for that are told nothing."""
-        self._tickets = 0
+        self.asked = 0
+        """How many tickets there are, from 1."""
         self._ids = 0
         context = GroupContext(
             config=lambda: self.config,
@@ -103,7 +104,7 @@ class ClassicStage:
         )
         asked = self._asked(version)
         self.perform(self.classic.join(asked, request))
-        return self._tickets
+        return self.asked
 
     def sync(
         self,
@@ -127,7 +128,7 @@ class ClassicStage:
         )
         asked = self._asked(version)
         self.perform(self.classic.sync(asked, request))
-        return self._tickets
+        return self.asked
 
     def heartbeat(self, member_id: str, generation: int, instance_id: str | None = None, group_id: str = GROUP) -> int:
         """Returns the error code: nobody waits for an answer to this."""
@@ -222,8 +223,8 @@ class ClassicStage:
         return key, value
 
     def _asked(self, version: int) -> Asked:
-        self._tickets += 1
-        return Asked(self._tickets, version, "client", "/127.0.0.1")
+        self.asked += 1
+        return Asked(self.asked, version, "client", "/127.0.0.1")
 
     def _new_id(self) -> str:
         self._ids += 1
