@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from odradek.model.numbers import Offset
-from odradek.records.batch import parse_head
+from odradek.records.batch import HEAD_SIZE, parse_head
 from odradek.records.record import Record, read_records
 from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -47,10 +47,10 @@ async def fetch(client: RawClient, topic: str, partition: int, at: int, size: in
 
 
 def records_of(data: PartitionData) -> list[Record]:
-    """Of whole batches; the last one may be cut off."""
+    """Of whole batches; the last one may be cut off, also within its head."""
     records: list[Record] = []
     rest = memoryview(bytes(data.records or b""))  # type: ignore[arg-type]  # what was received is in memory
-    while rest:
+    while len(rest) >= HEAD_SIZE:
         head = parse_head(rest)
         if head.size > len(rest):
             break
