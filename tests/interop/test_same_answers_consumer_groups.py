@@ -1,0 +1,446 @@
+"""Groups of the consumer protocol, with the answers and the records of Apache Kafka."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+import pytest
+
+from odradek.coordinators.groups.consumer.topics import hash_of_topic
+from odradek.coordinators.groups.xxh3 import xxh3_64
+from odradek.metadata.image import EMPTY, Topic
+from odradek.model.error_code import ErrorCode
+from odradek.records.batch import parse_head
+from odradek.records.record import read_records
+from odradek.testing.same_answers import Asker, Case, Level, Side, differences
+from odradek.wire.messages.consumer_group_describe import (
+    Assignment,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    Member,
+)
+from odradek.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
+from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from odradek.wire.messages.delete_groups import DeleteGroupsRequest
+from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from odradek.wire.messages.list_groups import ListGroupsRequest
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from odradek.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+)
+from odradek.wire.records.consumer_group import (
+    ConsumerGroupMetadataValue,
+    ConsumerGroupRegularExpressionValue,
+    ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMetadataValue,
+)
+from odradek.wire.schema import Message, replace
+from odradek.wire.stored import CONSUMER_OFFSETS
+
+_GROUP_RESOURCE = 32
+_OFFSETS = "__consumer_offsets"
+_PARTITIONS = 2
+
+
+class Group:
+    """One that no other case has. Assignments come at once, so that nothing depends on the time."""
+
+    def __init__(self, ask: Asker, name: str) -> None:
+        self.ask = ask
+        self.id = ask.name(name)
+
+    async def begin(self) -> "Group":
+        while True:
+            found: FindCoordinatorResponse = await self.ask.quietly(
+                FindCoordinatorRequest(coordinator_keys=(self.id,)), 4
+            )
+            if not found.coordinators[0].error_code:
+                break
+        await self.set("consumer.assignment.interval.ms", "0")
+        return self
+
+    async def set(self, name: str, value: str) -> None:
+        config = AlterableConfig(name=name, config_operation=0, value=value)
+        resource = AlterConfigsResource(resource_type=_GROUP_RESOURCE, resource_name=self.id, configs=(config,))
+        await self.ask.quietly(IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False), 1)
+        await self.ask.settle()
+
+    async def beat(self, member: str, epoch: int, **fields: Any) -> ConsumerGroupHeartbeatResponse:
+        """Kept, and there once the coordinator is."""
+        answer = await self.quietly(member, epoch, **fields)
+        self.ask.keep(answer)
+        return answer
+
+    async def quietly(self, member: str, epoch: int, **fields: Any) -> ConsumerGroupHeartbeatResponse:
+        version = fields.pop("version", 1)
+        request = ConsumerGroupHeartbeatRequest(
+            **{"group_id": self.id, "member_id": member, "member_epoch": epoch, **fields}
+        )
+        while True:
+            answer: ConsumerGroupHeartbeatResponse = await self.ask.quietly(request, version)
+            if answer.error_code not in (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR):
+                return answer
+
+    async def join(self, member: str, *topics: str, **fields: Any) -> ConsumerGroupHeartbeatResponse:
+        known = {"rebalance_timeout_ms": 300_000, "subscribed_topic_names": topics, "topic_partitions": ()}
+        return await self.beat(member, 0, **(known | fields))
+
+    async def until_epoch(self, epoch: int, member_id: str, at: int, **fields: Any) -> None:
+        """A change of topics comes to Kafka's coordinator some time later."""
+        while True:
+            answer = await self.quietly(member_id, at, **fields)
+            if answer.member_epoch == epoch or answer.error_code:
+                self.ask.keep(answer)
+                return
+
+    async def describe(self, *, operations: bool = False) -> None:
+        request = ConsumerGroupDescribeRequest(group_ids=(self.id,), include_authorized_operations=operations)
+        answer: ConsumerGroupDescribeResponse = await self.ask.quietly(request)
+        (group,) = answer.groups
+        members = tuple(map(_in_order, sorted(group.members, key=lambda member: member.member_id)))
+        self.ask.keep(replace(group, members=members))
+
+    async def keep_records(self, *topics: str) -> None:
+        """What the group wrote, without times. The hash must be that of these topics."""
+        expected = await self._hash(topics)
+        records = [record async for record in self._records()]
+        told = [(key, self._told(value, expected)) for key, value in records]
+        # Within a batch, Kafka writes the targets of members in the order of a hash table.
+        for kind, run in groupby(told, key=lambda each: type(each[0])):
+            in_order = list(run)
+            if kind is ConsumerGroupTargetAssignmentMemberKey:
+                in_order.sort(key=lambda each: each[0].member_id)
+            for key, value in in_order:
+                self.ask.keep((type(key).__name__, key, value))
+
+    def _told(self, value: Message | None, expected: int) -> object:
+        if isinstance(value, ConsumerGroupMetadataValue):
+            return (value.epoch, "as expected" if value.metadata_hash in (expected, 0) else value.metadata_hash)
+        if isinstance(value, ConsumerGroupTargetAssignmentMetadataValue):
+            return (value.assignment_epoch, value.assignment_timestamp > 0)
+        if isinstance(value, ConsumerGroupRegularExpressionValue):
+            return (value.topics, value.version > 0, value.timestamp > 0)
+        return value
+
+    async def _hash(self, names: tuple[str, ...]) -> int:
+        wanted = tuple(MetadataRequestTopic(name=name) for name in sorted(names))
+        answer: MetadataResponse = await self.ask.quietly(
+            MetadataRequest(topics=wanted, allow_auto_topic_creation=False), 13
+        )
+        hashes = b""
+        for topic in sorted(answer.topics, key=lambda topic: topic.name or ""):
+            partitions: Any = dict.fromkeys(range(len(topic.partitions)))
+            hashes += hash_of_topic(Topic(topic.name or "", topic.topic_id, partitions), EMPTY).to_bytes(8, "little")
+        return int.from_bytes(xxh3_64(hashes).to_bytes(8, "big"), "big", signed=True)
+
+    async def _records(self) -> Any:
+        for partition in range(_PARTITIONS):
+            at = 0
+            while True:
+                wanted = FetchPartition(partition=partition, fetch_offset=at, partition_max_bytes=1 << 20)
+                topic = FetchTopic(topic=_OFFSETS, partitions=(wanted,))
+                request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=(topic,))
+                answer: FetchResponse = await self.ask.quietly(request, 12)
+                data = answer.responses[0].partitions[0]
+                if at >= data.high_watermark:
+                    break
+                for offset, key, value in _read(bytes(data.records or b"")):  # type: ignore[arg-type]
+                    if offset >= at:
+                        at = offset + 1
+                        if getattr(key, "group_id", None) == self.id:
+                            yield key, value
+
+
+def _read(data: bytes) -> Iterator[tuple[int, Message, Message | None]]:
+    rest = memoryview(data)
+    while rest:
+        head = parse_head(rest)
+        if head.size > len(rest):
+            return
+        for record in read_records(rest[: head.size], head):
+            key = CONSUMER_OFFSETS.read_key(record.key or b"")
+            yield (
+                record.offset,
+                key,
+                None if record.value is None else CONSUMER_OFFSETS.read_value(key, record.value)[0],
+            )
+        rest = rest[head.size :]
+
+
+def _in_order(member: Member) -> Member:
+    """Topics are numbered as they are met, so they come by their names."""
+    parts = (member.assignment, member.target_assignment)
+    assigned, target = (
+        Assignment(topic_partitions=tuple(sorted(part.topic_partitions, key=lambda topic: topic.topic_name)))
+        for part in parts
+    )
+    return replace(member, assignment=assigned, target_assignment=target)
+
+
+def has(topic_id: bytes, *partitions: int) -> tuple[TopicPartitions, ...]:
+    return (TopicPartitions(topic_id=topic_id, partitions=partitions),) if partitions else ()
+
+
+# --- heartbeats
+
+
+async def refused(ask: Asker) -> None:
+    topic = await ask.create("refused", 2)
+    group = await Group(ask, "refused").begin()
+    wrong: tuple[dict[str, Any], ...] = (
+        {"group_id": ""},
+        {"member_id": ""},
+        {"member_id": "  "},
+        {"instance_id": ""},
+        {"rack_id": ""},
+        {"rebalance_timeout_ms": -1},
+        {"topic_partitions": None},
+        {"topic_partitions": has(bytes(16), 1)},
+        {"subscribed_topic_names": None},
+        {"member_epoch": -2},
+        {"member_epoch": -3},
+        {"member_epoch": -1},
+        {"member_epoch": 1},
+        {"server_assignor": "sticky"},
+        {"server_assignor": ""},
+        {"subscribed_topic_names": None, "subscribed_topic_regex": "("},
+        {"subscribed_topic_names": None, "subscribed_topic_regex": "*"},
+        {"subscribed_topic_names": None, "subscribed_topic_regex": "a{2000}"},
+        {"subscribed_topic_names": None, "subscribed_topic_regex": "(?<=a)b"},
+    )
+    for fields in wrong:
+        await group.join("me", topic, **fields)
+    nobody: dict[str, Any] = {"rebalance_timeout_ms": 1, "subscribed_topic_names": (), "topic_partitions": ()}
+    for epoch in (1, -1):
+        await group.beat("", epoch, version=0, **nobody)
+    made_up = await group.quietly("", 0, version=0, **nobody)
+    ask.keep((made_up.error_code, made_up.member_epoch))
+    left = await group.quietly(made_up.member_id or "", -1, version=0)
+    ask.keep((left.error_code, left.member_epoch))
+    await group.describe()
+
+
+async def life(ask: Asker) -> None:
+    """Two members share a topic; one leaves, then the other."""
+    topic = await ask.create("life", 4)
+    topic_id = await ask.topic_id(topic)
+    group = await Group(ask, "life").begin()
+    await group.join("a", topic)
+    await group.describe(operations=True)
+    await group.beat("a", 2, topic_partitions=has(topic_id, 0, 1, 2, 3))
+    await group.beat("a", 2)
+    await group.join("b", topic, server_assignor="range")
+    await group.describe()
+    await group.beat("b", 3)
+    first = await group.beat("a", 2)
+    await group.describe()
+    await group.beat("a", 2)
+    await group.beat("b", 3)
+    kept = first.assignment.topic_partitions if first.assignment else ()
+    await group.beat("a", 2, topic_partitions=kept)
+    await group.beat("b", 3)
+    await group.beat("a", 3)
+    await group.describe()
+    await group.beat("a", 3, rebalance_timeout_ms=1_000, subscribed_topic_names=(topic,), topic_partitions=kept)
+    await group.beat("b", 3, server_assignor="uniform")
+    await group.beat("b", -1)
+    await group.beat("b", 3)
+    await group.beat("b", -1)
+    await group.beat("a", 3)
+    await group.describe()
+    await ask(ListGroupsRequest(states_filter=("stable",), types_filter=("consumer",)), 5)
+    await ask(DeleteGroupsRequest(groups_names=(group.id,)), 2)
+    await group.beat("a", -1)
+    await group.describe()
+    await ask(DeleteGroupsRequest(groups_names=(group.id,)), 2)
+    await group.describe()
+    await group.keep_records(topic)
+
+
+async def epochs(ask: Asker) -> None:
+    """Which epochs a member may say, and with what."""
+    topic = await ask.create("epochs", 2)
+    topic_id = await ask.topic_id(topic)
+    group = await Group(ask, "epochs").begin()
+    await group.join("a", topic)
+    await group.join("a", topic)
+    for epoch in (1, 3, 100):
+        await group.beat("a", epoch)
+    await group.join("b", topic)
+    await group.beat("a", 2, topic_partitions=has(topic_id, 0, 1))
+    await group.beat("a", 2, topic_partitions=has(topic_id, 0))
+    await group.beat("a", 2, topic_partitions=has(topic_id, 0))
+    await group.beat("a", 2, topic_partitions=())
+    await group.beat("a", 2, topic_partitions=has(topic_id, 0, 1))
+    await group.beat("a", 2)
+    await group.beat("b", 2, topic_partitions=())
+    await group.beat("b", 0, rebalance_timeout_ms=1, subscribed_topic_names=(topic,), topic_partitions=())
+    await group.beat("c", 3)
+    await group.describe()
+    await group.keep_records(topic)
+
+
+async def static(ask: Asker) -> None:
+    """A member with an instance id goes and comes back."""
+    topic = await ask.create("static", 4)
+    group = await Group(ask, "static").begin()
+    await group.join("a", topic, instance_id="one")
+    await group.join("x", topic, instance_id="one")
+    await group.join("b", topic, instance_id="two")
+    await group.beat("a", 2, instance_id="one", topic_partitions=())
+    await group.beat("b", 3, instance_id="two")
+    await group.beat("a", -2, instance_id="one")
+    await group.describe()
+    await group.beat("b", 3, instance_id="two")
+    await group.join("c", topic, instance_id="one", rack_id="here")
+    await group.describe()
+    for member_id, epoch, instance in [("a", 3, "one"), ("a", -1, "one"), ("a", -2, "one"), ("c", 3, "three")]:
+        await group.beat(member_id, epoch, instance_id=instance)
+    await group.beat("c", 3)
+    await group.beat("c", -1, instance_id="one")
+    await group.beat("b", 3, instance_id="two")
+    await group.beat("b", -2, instance_id="two")
+    await group.join("b", topic, instance_id="two")
+    await group.describe()
+    await group.keep_records(topic)
+
+
+async def subscriptions(ask: Asker) -> None:
+    """Members change what they want, and topics change under them."""
+    one, other = await ask.create("subscribed-one", 2), await ask.create("subscribed-other", 1)
+    one_id, other_id = await ask.topic_id(one), await ask.topic_id(other)
+    group = await Group(ask, "subscriptions").begin()
+    await group.join("a", one)
+    await group.beat("a", 2, subscribed_topic_names=(other,), topic_partitions=has(one_id, 0, 1))
+    await group.describe()
+    await group.beat("a", 2, topic_partitions=())
+    await group.beat("a", 3, subscribed_topic_names=(other, ask.name("nobody")), topic_partitions=has(other_id, 0))
+    await group.beat("a", 4, subscribed_topic_names=())
+    await group.beat("a", 4, topic_partitions=())
+    await group.beat("a", 5, subscribed_topic_names=(one,))
+    grown = CreatePartitionsTopic(name=one, count=3, assignments=None)
+    await ask.quietly(CreatePartitionsRequest(topics=(grown,), timeout_ms=30_000, validate_only=False), 3)
+    await group.until_epoch(7, "a", 6)
+    await group.beat("a", 7, topic_partitions=has(one_id, 0, 1, 2))
+    await ask.quietly(
+        DeleteTopicsRequest(topics=(DeleteTopicState(name=one, topic_id=bytes(16)),), timeout_ms=30_000), 6
+    )
+    # Kafka lets it keep what is gone until it is heard of.
+    while not (await group.quietly("a", 7)).assignment:
+        pass
+    await group.until_epoch(8, "a", 7, topic_partitions=())
+    await group.describe()
+
+
+async def expressions(ask: Asker) -> None:
+    """Kafka looks for topics in the background: what is compared is what comes of it."""
+    one, other = await ask.create("matched-one", 1), await ask.create("matched-other", 1)
+    group = await Group(ask, "expressions").begin()
+    known: dict[str, Any] = {"rebalance_timeout_ms": 300_000, "topic_partitions": ()}
+    answer = await group.quietly("a", 0, **known, subscribed_topic_regex=f"matched-o[nt].*-{ask.level.value}")
+    while answer.member_epoch != 2:
+        answer = await group.quietly("a", answer.member_epoch)
+    ask.keep(answer.error_code)
+    await group.beat("a", 2, subscribed_topic_regex="(")
+    await group.describe()
+    await group.beat("a", 2, subscribed_topic_regex="", subscribed_topic_names=(one,))
+    topic_id = await ask.topic_id(one)
+    await group.until_epoch(3, "a", 2, topic_partitions=has(topic_id, 0))
+    await group.describe()
+    await group.beat("a", -1)
+    await group.describe()
+    await ask.topic_id(other)
+
+
+async def settings_of_groups(ask: Asker) -> None:
+    topic = await ask.create("settings", 1)
+    group = await Group(ask, "settings").begin()
+    await group.set("consumer.heartbeat.interval.ms", "7000")
+    await group.set("consumer.session.timeout.ms", "50000")
+    await group.join("a", topic)
+
+
+# --- offsets
+
+
+async def commits(ask: Asker) -> None:
+    """Who may commit, under which epoch."""
+    topic = await ask.create("commits", 2)
+    topic_id = await ask.topic_id(topic)
+    group = await Group(ask, "commits").begin()
+
+    async def commit(member_id: str, epoch: int, *partitions: int, version: int = 10) -> None:
+        given = tuple(
+            OffsetCommitRequestPartition(partition_index=each, committed_offset=5, committed_metadata="")
+            for each in partitions
+        )
+        topics = (OffsetCommitRequestTopic(name=topic, topic_id=topic_id, partitions=given),)
+        request = OffsetCommitRequest(
+            group_id=group.id, generation_id_or_member_epoch=epoch, member_id=member_id, topics=topics
+        )
+        await ask(request, version)
+
+    await commit("a", 1, 0)
+    await group.join("a", topic)
+    await commit("a", 2, 0, 1)
+    for version in (8, 9, 10):
+        await commit("a", 2, 0, version=version)
+        await commit("a", 1, 0, version=version)
+        await commit("a", 3, 0, version=version)
+        await commit("", -1, 0, version=version)
+        await commit("x", 2, 0, version=version)
+    await group.join("b", topic)
+    first = await group.beat("a", 2, topic_partitions=has(topic_id, 0, 1))
+    await commit("a", 2, 0, 1)
+    kept = first.assignment.topic_partitions if first.assignment else ()
+    await group.beat("a", 2, topic_partitions=kept)
+    for version in (9, 10):
+        await commit("a", 2, 0, version=version)
+        await commit("a", 2, 1, version=version)
+        await commit("a", 2, 0, 1, version=version)
+        await commit("b", 2, 1, version=version)
+    fetched = OffsetFetchRequestTopics(name=topic, topic_id=topic_id, partition_indexes=(0, 1))
+    for member_id, epoch in ((None, -1), ("a", 3), ("a", 2), ("x", 3)):
+        asked = OffsetFetchRequestGroup(group_id=group.id, member_id=member_id, member_epoch=epoch, topics=(fetched,))
+        await ask(OffsetFetchRequest(groups=(asked,)), 9)
+        await ask(OffsetFetchRequest(groups=(asked,)), 10)
+    await group.beat("a", -1)
+    await group.beat("b", -1)
+    await commit("", -1, 0)
+    await group.describe()
+
+
+CASES: list[Callable[[Asker], Awaitable[None]]] = [
+    refused,
+    life,
+    epochs,
+    static,
+    subscriptions,
+    expressions,
+    settings_of_groups,
+    commits,
+]
+
+
+@pytest.mark.parametrize("level", [Level.LOWEST, Level.HIGHEST], ids=lambda level: level.value)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_same_answers(case: Case, level: Level, both: tuple[Side, Side]) -> None:
+    assert not differences(case, level, both)
