@@ -1,0 +1,260 @@
+"""Ten consumers of two clients share a topic and are restarted one after the other, while records keep coming.
+
+Each commits what it processed after every poll and when partitions are revoked. So every record is processed at least
+once, committed offsets never go back, and nothing is processed again that was committed before. It ends when all that
+was sent is processed: how long anything takes decides nothing.
+"""
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+
+from odradek.testing import RunningBroker, running_broker
+from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.raw_client import RawClient
+from odradek.testing.reading import read_partition
+from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
+from odradek.wire.stored import CONSUMER_OFFSETS
+
+HERE = Path(__file__).parent / "groups"
+TOPIC, GROUP = "rolled", "rolling"
+PARTITIONS = 20
+MEMBERS_OF_EACH = 5
+BURST = 20
+RECORDS_MAX = 200_000
+PAUSE_S = 0.005
+LIMIT_S = 600
+SETTINGS = {
+    "offsets.topic.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.assignment.interval.ms": "0",
+    "group.consumer.heartbeat.interval.ms": "100",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+}
+JAVA, CONFLUENT = "java", "confluent"
+COMMON = {"group.id": GROUP, "auto.offset.reset": "earliest", "enable.auto.commit": "false"}
+PROTOCOLS: dict[str, dict[str, dict[str, str]]] = {
+    "range": {
+        JAVA: {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.RangeAssignor"},
+        CONFLUENT: {"partition.assignment.strategy": "range"},
+    },
+    "cooperative-sticky": {
+        JAVA: {"partition.assignment.strategy": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"},
+        CONFLUENT: {"partition.assignment.strategy": "cooperative-sticky"},
+    },
+    "consumer": {JAVA: {"group.protocol": "consumer"}, CONFLUENT: {"group.protocol": "consumer"}},
+}
+
+Event = dict[str, Any]
+
+
+class Journal:
+    """What members told, in the order in which it was heard."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self._values: set[str] = set()
+        self._seen: set[tuple[str, str]] = set()
+        self._changed = threading.Condition()
+
+    def note(self, event: Event) -> None:
+        with self._changed:
+            self.events.append(event)
+            self._seen.add((event["who"], event["what"]))
+            if event["what"] == "processed":
+                self._values.add(event["value"])
+            self._changed.notify_all()
+
+    def wait(self, who: str, what: str) -> None:
+        self._wait(lambda: (who, what) in self._seen, f"{who} has never {what}")
+
+    def wait_processed(self, count: int) -> None:
+        """Until so many different values are processed."""
+        self._wait(lambda: len(self._values) >= count, f"not all of {count} records were processed")
+
+    def _wait(self, condition: Callable[[], bool], otherwise: str) -> None:
+        with self._changed:
+            assert self._changed.wait_for(condition, LIMIT_S), otherwise
+
+    def of(self, what: str) -> list[Event]:
+        """By the clock of the machine, which all members go by."""
+        return sorted((event for event in self.events if event["what"] == what), key=lambda event: event["at"])
+
+
+class Players:
+    """A program that plays members."""
+
+    def __init__(self, process: "subprocess.Popen[str]", journal: Journal) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._stdin, self._stdout, self._journal = process.stdin, process.stdout, journal
+        self._listener = threading.Thread(target=self._listen)
+        self._listener.start()
+
+    def tell(self, command: str, name: str) -> None:
+        self._stdin.write(f"{command} {name}\n")
+        self._stdin.flush()
+
+    def end(self) -> None:
+        self._stdin.close()
+        self._listener.join()
+
+    def _listen(self) -> None:
+        for line in self._stdout:
+            self._journal.note(json.loads(line))
+
+
+@contextmanager
+def players(command: Sequence[str], journal: Journal) -> Iterator[Players]:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        made = Players(process, journal)
+        try:
+            yield made
+        finally:
+            made.end()
+    assert process.returncode == 0
+
+
+class Load:
+    """Sends a little all the time, until it is stopped."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.sent = 0
+        self._bootstrap = bootstrap
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._send)
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def _send(self) -> None:
+        producer = Producer({"bootstrap.servers": self._bootstrap, "linger.ms": 1})
+        while not self._stopping.wait(PAUSE_S) and self.sent < RECORDS_MAX:
+            for _ in range(BURST):
+                producer.produce(TOPIC, str(self.sent), partition=self.sent % PARTITIONS)
+                self.sent += 1
+            assert producer.flush(LIMIT_S) == 0
+
+
+@pytest.fixture(scope="module")
+def java_program(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    built = tmp_path_factory.mktemp("built")
+    subprocess.run(["javac", "-d", str(built), "-cp", kafka.classes, str(HERE / "Members.java")], check=True)
+    return kafka.command("Members", classes=[built])
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_consumers_are_restarted_one_after_the_other(java_program: list[str], protocol: str) -> None:
+    journal = Journal()
+    programs = {JAVA: java_program, CONFLUENT: [sys.executable, "-P", str(HERE / "members.py")]}
+    with running_broker(SETTINGS) as broker:
+        broker.create_topic(TOPIC, PARTITIONS)
+        java, confluent = (
+            [*programs[client], broker.bootstrap, TOPIC, json.dumps(COMMON | soon(protocol) | own)]
+            for client, own in PROTOCOLS[protocol].items()
+        )
+        with players(java, journal) as java_players, players(confluent, journal) as confluent_players:
+            sent = roll(broker, {JAVA: java_players, CONFLUENT: confluent_players}, journal)
+        check_processed(journal, sent)
+        check_repeats(journal)
+        check_commits(journal, asyncio.run(commits_on_disk(broker.port)), sent)
+
+
+def soon(protocol: str) -> dict[str, str]:
+    """In the other protocol, it is the broker that says how often it wants to hear of a member."""
+    return {} if protocol == "consumer" else {"heartbeat.interval.ms": "100"}
+
+
+def roll(broker: RunningBroker, clients: dict[str, Players], journal: Journal) -> int:
+    """From the first member to the last that leaves. Returns how many records there are."""
+    load = Load(broker.bootstrap)
+    try:
+        running = [(client, f"{client}-{number}") for number in range(MEMBERS_OF_EACH) for client in clients]
+        for client, name in running:
+            clients[client].tell("start", name)
+        for _, name in running:
+            journal.wait(name, "processed")
+        for at, (client, name) in enumerate(running):
+            clients[client].tell("stop", name)
+            journal.wait(name, "stopped")
+            running[at] = client, f"{name}-again"
+            clients[client].tell("start", running[at][1])
+            journal.wait(running[at][1], "processed")
+    finally:
+        load.stop()
+    journal.wait_processed(load.sent)
+    for client, name in running:
+        clients[client].tell("stop", name)
+    for _, name in running:
+        journal.wait(name, "stopped")
+    return load.sent
+
+
+# --- what must hold
+
+
+def check_processed(journal: Journal, sent: int) -> None:
+    assert {event["value"] for event in journal.of("processed")} == {str(number) for number in range(sent)}
+
+
+def check_repeats(journal: Journal) -> None:
+    """Whoever gets a partition begins no earlier than at what was committed by then, and leaves nothing out."""
+    committed: Counter[int] = Counter()  # by the moments of their answers
+    least: dict[tuple[str, int], int] = {}
+    follows: dict[tuple[str, int], int] = {}
+    for event in sorted(journal.events, key=lambda event: event["at"]):
+        who = event["who"]
+        if event["what"] == "committed":
+            for partition, offset in event["offsets"].items():
+                committed[int(partition)] = max(committed[int(partition)], offset)
+        elif event["what"] == "assigned":
+            for partition in event["partitions"]:
+                least[who, partition] = committed[partition]
+                follows.pop((who, partition), None)
+        elif event["what"] == "processed":
+            at, offset = (who, event["partition"]), event["offset"]
+            assert offset >= least[at], f"processed again, though {committed[event['partition']]} is committed: {event}"
+            assert offset == follows.get(at, offset), f"something is left out before {event}"
+            follows[at] = offset + 1
+
+
+def check_commits(journal: Journal, on_disk: dict[int, list[int]], sent: int) -> None:
+    for partition in range(PARTITIONS):
+        offsets = on_disk[partition]
+        assert all(earlier <= later for earlier, later in pairwise(offsets)), f"{partition}: {offsets}"
+        assert offsets[-1] == len(range(partition, sent, PARTITIONS))  # all, since everybody left in peace
+    told = [
+        (int(partition), offset) for event in journal.of("committed") for partition, offset in event["offsets"].items()
+    ]
+    assert all(offset in on_disk[partition] for partition, offset in told)
+
+
+async def commits_on_disk(port: int) -> dict[int, list[int]]:
+    """The offsets that the group committed in each partition, in the order in which the broker took them."""
+    client = await RawClient.connect("127.0.0.1", port)
+    try:
+        records = (await read_partition(client, "__consumer_offsets")).records
+    finally:
+        await client.close()
+    commits: dict[int, list[int]] = {}
+    for record in records:
+        assert record.key is not None
+        key = CONSUMER_OFFSETS.read_key(record.key)
+        if isinstance(key, OffsetCommitKey) and key.group == GROUP and record.value is not None:
+            value, _ = CONSUMER_OFFSETS.read_value(key, record.value)
+            assert isinstance(value, OffsetCommitValue)
+            commits.setdefault(key.partition, []).append(value.offset)
+    return commits
