@@ -43,6 +43,8 @@ class Change:
         FencedMemberEpoch where only joining anew helps.
         """
         group = self._group
+        if after is before and group.is_at_rest(after):
+            return after  # as nearly always
         if after != before:
             self.records.append(records.member(group.group_id, after))
         names_changed = after.subscription.names != before.subscription.names

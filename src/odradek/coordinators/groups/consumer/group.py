@@ -10,7 +10,7 @@ from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS as
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment
 from odradek.coordinators.groups.consumer.errors import StaleMemberEpoch
 from odradek.coordinators.groups.consumer.expressions import Matched
-from odradek.coordinators.groups.consumer.member import ConsumerMember, Subscription
+from odradek.coordinators.groups.consumer.member import ConsumerMember, MemberState, Subscription
 from odradek.coordinators.groups.consumer.ownership import Ownership
 from odradek.coordinators.groups.errors import GroupNotEmpty, IllegalGeneration, UnknownMember
 from odradek.coordinators.groups.group import GroupKind, Member, PartitionCheck
@@ -152,6 +152,16 @@ class ConsumerGroup:
             votes[joined.server_assignor] += 1
         # Between two with as many, Kafka takes the one that comes first in a hash table: of its own two, uniform.
         return max(+votes, key=lambda name: (votes[name], name), default=None)
+
+    def is_at_rest(self, member: ConsumerMember) -> bool:
+        """Whether there is nothing to do for it, as long as it says nothing new."""
+        return (
+            member.epoch == self.target_epoch >= self.epoch
+            and member.state is MemberState.STABLE
+            and self.is_checked
+            and not self.matched
+            and not member.subscription.expression
+        )
 
     @property
     def is_checked(self) -> bool:
