@@ -16,7 +16,6 @@ from odradek.testing.same_answers import Asker, Level, Side
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
-from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -83,15 +82,6 @@ async def an_epoch_below_none(ask: Asker) -> int:
     return int(answer.topics[0].partitions[0].error_code)
 
 
-async def the_coordinator_of_a_group(ask: Asker) -> int:
-    """Kafka makes the topic that it needs, and has none either until that is there."""
-    while True:
-        answer = await ask.quietly(FindCoordinatorRequest(key_type=0, coordinator_keys=("group",)))
-        code = int(answer.coordinators[0].error_code)
-        if not (ask.settles_late and code == ErrorCode.COORDINATOR_NOT_AVAILABLE):
-            return code
-
-
 async def a_transactional_id(ask: Asker) -> int:
     answer = await ask.quietly(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=60_000))
     return int(answer.error_code)
@@ -106,7 +96,6 @@ DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (a_producer_without_an_epoch, {ErrorCode.INVALID_PRODUCER_EPOCH}, ErrorCode.INVALID_RECORD),
     (a_transaction_without_an_id, {ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}, ErrorCode.NONE),
     (an_epoch_below_none, {ErrorCode.FENCED_LEADER_EPOCH}, ErrorCode.NONE),
-    (the_coordinator_of_a_group, {ErrorCode.NONE}, ErrorCode.COORDINATOR_NOT_AVAILABLE),
     (
         a_transactional_id,
         {ErrorCode.NONE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS},

@@ -303,6 +303,10 @@ _UNORDERED = frozenset(
         ("ListGroupsResponse", "groups"),
         ("ListOffsetsTopicResponse", "partitions"),
         ("MetadataResponse", "topics"),
+        ("OffsetFetchResponse", "topics"),
+        ("OffsetFetchResponseGroup", "topics"),
+        ("OffsetFetchResponseTopic", "partitions"),
+        ("OffsetFetchResponseTopics", "partitions"),
         ("TopicProduceResponse", "partition_responses"),
     }
 )

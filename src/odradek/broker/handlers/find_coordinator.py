@@ -58,11 +58,11 @@ class FindCoordinator:
         if kind == _GROUP:
             if self._is_led_here(key):
                 host, port = self._broker.address_for(call.connection)
-                return Coordinator(key=key, node_id=self._broker.node_id, host=host, port=port)
+                return Coordinator(key=key, node_id=self._broker.node_id, host=host, port=port, error_message="")
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         elif kind == _TRANSACTION or (kind == _SHARE and call.version >= _SHARE_SINCE and _is_share_key(key)):
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code)
+        return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code, error_message="")
 
     def _is_led_here(self, group_id: str) -> bool:
         topic = self._broker.image.topics.get(OFFSETS_TOPIC)

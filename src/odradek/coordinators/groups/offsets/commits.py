@@ -1,5 +1,6 @@
 """A commit, partition by partition: what is refused, and the answer that tells it."""
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from odradek.metadata.image import Image, Topic
@@ -26,24 +27,32 @@ class Wanted(NamedTuple):
 class Outcome:
     """What became of each partition. Those refused before the group was asked are told first."""
 
-    __slots__ = ("_topics",)
+    __slots__ = ("_answered", "_refused")
 
     def __init__(self) -> None:
-        self._topics: dict[tuple[str, uuid], list[OffsetCommitResponsePartition]] = {}
+        self._refused: dict[tuple[str, uuid], list[OffsetCommitResponsePartition]] = {}
+        self._answered: list[OffsetCommitResponseTopic] = []
 
-    def add(self, name: str, topic_id: uuid, partition: int, code: int = ErrorCode.NONE) -> None:
-        found = self._topics.get((name, topic_id))
-        if found is None:
-            found = self._topics[name, topic_id] = []
-        found.append(OffsetCommitResponsePartition(partition_index=partition, error_code=code))
+    def refuse(self, name: str, topic_id: uuid, partition: int, code: ErrorCode) -> None:
+        refused = OffsetCommitResponsePartition(partition_index=partition, error_code=code)
+        self._refused.setdefault((name, topic_id), []).append(refused)
+
+    def answer(self, topic: Topic, partitions: Iterable[OffsetCommitResponsePartition]) -> None:
+        """What the group said."""
+        answered = OffsetCommitResponseTopic(name=topic.name, topic_id=topic.id, partitions=tuple(partitions))
+        self._answered.append(answered)
 
     def response(self) -> OffsetCommitResponse:
+        """A topic that was asked for twice is told twice, unless something was refused: as Kafka has it."""
+        if not self._refused:
+            return OffsetCommitResponse(topics=tuple(self._answered))
+        told = {key: list(partitions) for key, partitions in self._refused.items()}
+        for topic in self._answered:
+            told.setdefault((topic.name, topic.topic_id), []).extend(topic.partitions)
         return OffsetCommitResponse(
             topics=tuple(
-                [
-                    OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=tuple(partitions))
-                    for (name, topic_id), partitions in self._topics.items()
-                ]
+                OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=tuple(partitions))
+                for (name, topic_id), partitions in told.items()
             )
         )
 
@@ -57,14 +66,13 @@ def wanted_in(request: OffsetCommitRequest, version: int, image: Image, outcome:
         if topic is None:
             code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             for each in asked.partitions:
-                outcome.add(asked.name, asked.topic_id, each.partition_index, code)
+                outcome.refuse(asked.name, asked.topic_id, each.partition_index, code)
             continue
         known = [each for each in asked.partitions if each.partition_index in topic.partitions]
         if len(known) != len(asked.partitions):
             for each in asked.partitions:
                 if each.partition_index not in topic.partitions:
-                    code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-                    outcome.add(topic.name, topic.id, each.partition_index, code)
+                    outcome.refuse(topic.name, topic.id, each.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if known:
             found.append(Wanted(topic, known))
     return found
@@ -72,11 +80,19 @@ def wanted_in(request: OffsetCommitRequest, version: int, image: Image, outcome:
 
 def refusal(request: OffsetCommitRequest, code: ErrorCode) -> OffsetCommitResponse:
     """The same for all that was asked."""
-    outcome = Outcome()
-    for topic in request.topics:
-        for each in topic.partitions:
-            outcome.add(topic.name, topic.topic_id, each.partition_index, code)
-    return outcome.response()
+    return OffsetCommitResponse(
+        topics=tuple(
+            OffsetCommitResponseTopic(
+                name=topic.name, topic_id=topic.topic_id, partitions=tuple(answers(topic.partitions, code))
+            )
+            for topic in request.topics
+        )
+    )
+
+
+def answers(partitions: Iterable[OffsetCommitRequestPartition], code: int) -> Iterator[OffsetCommitResponsePartition]:
+    for each in partitions:
+        yield OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code)
 
 
 def units(text: str) -> int:

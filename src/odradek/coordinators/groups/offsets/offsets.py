@@ -7,7 +7,7 @@ from odradek.coordinators.decision import Asked, Decision, Stored
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound, IllegalGeneration
 from odradek.coordinators.groups.group import Group, Member, PartitionCheck
-from odradek.coordinators.groups.offsets.commits import Outcome, Wanted, units, wanted_in
+from odradek.coordinators.groups.offsets.commits import Outcome, Wanted, answers, units, wanted_in
 from odradek.coordinators.groups.offsets.committed import Committed, pack, pack_legacy, pack_value
 from odradek.coordinators.groups.offsets.deletions import delete
 from odradek.coordinators.groups.offsets.fetches import OffsetFetches
@@ -17,8 +17,12 @@ from odradek.coordinators.groups.offsets.table import OffsetTable
 from odradek.metadata.image import Topic
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
-from odradek.model.numbers import NO_PRODUCER_ID, NO_TIMESTAMP, LeaderEpoch, Offset, ProducerId, TimestampMs
-from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestPartition
+from odradek.model.numbers import NO_PRODUCER_ID, NO_TIMESTAMP, Offset, ProducerId, TimestampMs
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitResponsePartition,
+)
 from odradek.wire.messages.offset_delete import OffsetDeleteRequest
 from odradek.wire.messages.offset_fetch import OffsetFetchRequestGroup, OffsetFetchResponseGroup
 from odradek.wire.records.offsets import (
@@ -66,8 +70,7 @@ class Offsets:
                 records = self._commit(request, wanted, check, outcome)
             except BrokerError as error:
                 for topic, partitions in wanted:
-                    for each in partitions:
-                        outcome.add(topic.name, topic.id, each.partition_index, error.code)
+                    outcome.answer(topic, answers(partitions, error.code))
         return asked.answer(outcome.response(), *records)
 
     def _check_commit(self, version: int, request: OffsetCommitRequest) -> PartitionCheck | None:
@@ -97,21 +100,15 @@ class Offsets:
                         check(topic.id, each.partition_index)
         records = []
         for topic, partitions in wanted:
+            told = []
             for each in partitions:
+                code = ErrorCode.NONE
                 if _is_too_long(each, metadata_max):
                     code = ErrorCode.OFFSET_METADATA_TOO_LARGE
-                    outcome.add(topic.name, topic.id, each.partition_index, code)
-                    continue
-                outcome.add(topic.name, topic.id, each.partition_index)
-                committed = Committed(
-                    Offset(each.committed_offset),
-                    LeaderEpoch(each.committed_leader_epoch),
-                    now,
-                    expire,
-                    topic_id=topic.id,
-                    metadata=each.committed_metadata or "",
-                )
-                records.append(commit_record(request.group_id, topic.name, each.partition_index, committed))
+                else:
+                    records.append(commit_record(request.group_id, topic, each, now, expire))
+                told.append(OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code))
+            outcome.answer(topic, told)
         return records
 
     def delete(self, asked: Asked, request: OffsetDeleteRequest) -> Decision:

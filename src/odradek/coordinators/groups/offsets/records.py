@@ -1,8 +1,9 @@
 """Committed offsets as records of the coordinator's log."""
 
 from odradek.coordinators.decision import Stored
-from odradek.coordinators.groups.offsets.committed import Committed
-from odradek.model.numbers import NO_TIMESTAMP
+from odradek.metadata.image import Topic
+from odradek.model.numbers import NO_TIMESTAMP, TimestampMs
+from odradek.wire.messages.offset_commit import OffsetCommitRequestPartition
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 
 _VERSION = 4
@@ -10,18 +11,21 @@ _VERSION_WITH_EXPIRY = 1
 """The only one that can tell when an offset expires. It knows neither the leader's epoch nor the topic's id."""
 
 
-def commit_record(group_id: str, topic: str, partition: int, committed: Committed) -> Stored:
+def commit_record(
+    group_id: str, topic: Topic, asked: OffsetCommitRequestPartition, now: TimestampMs, expire: TimestampMs
+) -> Stored:
+    """`expire` is -1 where the client does not say when the offset is out of use."""
     return Stored(
-        OffsetCommitKey(group=group_id, topic=topic, partition=partition),
+        OffsetCommitKey(group=group_id, topic=topic.name, partition=asked.partition_index),
         OffsetCommitValue(
-            offset=committed.offset,
-            leader_epoch=committed.leader_epoch,
-            metadata=committed.metadata,
-            commit_timestamp=committed.committed_ms,
-            expire_timestamp=committed.expire_ms,
-            topic_id=committed.topic_id,
+            offset=asked.committed_offset,
+            leader_epoch=asked.committed_leader_epoch,
+            metadata=asked.committed_metadata or "",
+            commit_timestamp=now,
+            expire_timestamp=expire,
+            topic_id=topic.id,
         ),
-        _VERSION if committed.expire_ms == NO_TIMESTAMP else _VERSION_WITH_EXPIRY,
+        _VERSION if expire == NO_TIMESTAMP else _VERSION_WITH_EXPIRY,
     )
 
 
