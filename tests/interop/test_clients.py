@@ -37,7 +37,13 @@ def build_java() -> Client:
     target.mkdir(parents=True, exist_ok=True)
     compile_with([javac, "-d", str(target), "-cp", kafka.classes, str(SOURCES / "java" / "Player.java")])
     command = kafka.command("Player", classes=[target])
-    return Client("java", command, "RecordTooLargeException", "UnknownTopicOrPartitionException")
+    return Client(
+        "java",
+        command,
+        "RecordTooLargeException",
+        "UnknownTopicOrPartitionException",
+        protocols=("classic", "consumer"),
+    )
 
 
 def build_go(name: str, too_large: str, unknown_topic: str) -> Client:
@@ -151,11 +157,20 @@ def test_a_client_goes_on_when_its_broker_comes_back(name: str, odradek_broker: 
     scenario.goes_on(client_of(name), odradek_broker, "followed")
 
 
-def test_each_reads_what_the_others_wrote(broker: RunningBroker, play: Play) -> None:
-    clients = [
+def all_clients() -> list[Client]:
+    """Those that can be had."""
+    return [
         *scenario.python_clients(HERE.parent),
         *(found for name in BUILDS if isinstance(found := built(name), Client)),
     ]
+
+
+def test_they_take_turns_in_a_group(odradek_broker: RunningBroker) -> None:
+    scenario.take_turns(all_clients(), odradek_broker, "shared")
+
+
+def test_each_reads_what_the_others_wrote(broker: RunningBroker, play: Play) -> None:
+    clients = all_clients()
     topics = {writer.name: scenario.records_of(writer.codecs) for writer in clients if play(writer)}
     for reader in clients:
         assert scenario.read(reader, broker.bootstrap, list(topics)) == topics, reader.name

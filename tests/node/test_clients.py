@@ -47,6 +47,10 @@ def test_each_reads_what_the_others_wrote(broker: RunningBroker, play: Play) -> 
         assert scenario.read(client, broker.bootstrap, list(topics)) == topics, client.name
 
 
+def test_they_take_turns_in_a_group(odradek_broker: RunningBroker) -> None:
+    scenario.take_turns(CLIENTS, odradek_broker, "shared")
+
+
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 def test_a_client_goes_on_when_its_broker_comes_back(client: Client, odradek_broker: RunningBroker) -> None:
     scenario.goes_on(client, odradek_broker, "followed")

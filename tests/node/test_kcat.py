@@ -93,3 +93,13 @@ def test_errors_are_told_by_their_names(kcat: Kcat, broker: RunningBroker) -> No
     ended = kcat("-P", "-t", "small", given="x" * 5000)
     assert ended.returncode != 0
     assert "Message size too large" in ended.stderr
+
+
+def test_a_group_goes_on_where_it_was(kcat: Kcat, broker: RunningBroker) -> None:
+    broker.create_topic("shared", partitions=2)
+    for partition in ("0", "1"):
+        kcat("-P", "-t", "shared", "-p", partition, given="".join(f"{partition}/{n}\n" for n in range(5)))
+    options = ["-G", "shop", "-q", "-X", "auto.offset.reset=earliest"]
+    parts = [kcat(*options, *end, "shared").stdout.split() for end in (["-c", "4"], ["-e"], ["-e"])]
+    assert [len(part) for part in parts] == [4, 6, 0]
+    assert sorted(parts[0] + parts[1]) == [f"{partition}/{n}" for partition in (0, 1) for n in range(5)]

@@ -39,6 +39,9 @@ class Calls(Protocol):
     def follow(self, topic: str, lines: Iterable[str]) -> Iterator[tuple[int, str | None]]:
         """One producer and one consumer: each line is sent, and read again, with its offset."""
 
+    def join(self, topic: str, group: str, protocol: str, count: int) -> list[tuple[int, int]]:
+        """As a member of a group: the next records, by partition and offset. They, and no more, are committed."""
+
     def offset_at(self, topic: str, time_ms: int) -> int | None: ...
     def ends(self, topic: str) -> tuple[int, int]: ...
     def delete_records(self, topic: str, before: int) -> None: ...
@@ -56,6 +59,9 @@ def main(kind: type[Any]) -> None:
     elif mode == "read":
         for topic in rest:
             _print({"topic": topic, "records": calls.read(topic, 0, None, None)})
+    elif mode == "join":
+        topic, group, protocol, count = rest
+        _print({"records": calls.join(topic, group, protocol, int(count))})
     else:
         for offset, value in calls.follow(rest[0], (line.rstrip("\n") for line in sys.stdin)):
             _print({"offset": offset, "value": value})

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from odradek.cli import main as cli
 from odradek.records.batch import HEAD_SIZE, parse_head
 from odradek.testing.broker import RunningBroker
 
@@ -25,6 +26,8 @@ SETTINGS = {"auto.create.topics.enable": "false"}
 
 _LIMIT_S = 180
 _LINE_SHOWN = 300
+_SHARED_PARTITIONS = 2
+_TURN_RECORDS = 12
 
 
 class Client(NamedTuple):
@@ -37,6 +40,8 @@ class Client(NamedTuple):
     codecs: Sequence[str] = CODECS
     missing: Collection[str] = ()
     """Steps that the client has no call for."""
+    protocols: Sequence[str] = ("classic",)
+    """Of groups."""
     variables: Mapping[str, str] = {}
     """Of its environment."""
 
@@ -49,7 +54,11 @@ def python_clients(tests: Path) -> list[Client]:
         "aiokafka": ("MessageSizeTooLargeError", "UnknownTopicOrPartitionError"),
     }
     programs = {name: str(tests / "node" / "clients" / f"play_{name}.py") for name in refused}
-    return [Client(name, [sys.executable, programs[name]], *errors) for name, errors in refused.items()]
+    protocols = {"confluent_kafka": ("classic", "consumer")}
+    return [
+        Client(name, [sys.executable, programs[name]], *errors, protocols=protocols.get(name, ("classic",)))
+        for name, errors in refused.items()
+    ]
 
 
 def records_of(codecs: Sequence[str]) -> list[list[Any]]:
@@ -152,6 +161,28 @@ def goes_on(client: Client, broker: RunningBroker, topic: str) -> None:
             follower.send(f"after {end.__name__}")  # nobody is there to take it yet
             broker.start()
             assert follower.read() == (offset, f"after {end.__name__}")
+
+
+def take_turns(clients: Sequence[Client], broker: RunningBroker, topic: str) -> None:
+    """One group, and all clients in it one after the other: each goes on where the one before it has committed.
+
+    Those that speak both protocols come twice, and take the group from one to the other.
+    """
+    turns = [(client, protocol) for client in clients for protocol in client.protocols]
+    broker.create_topic(topic, partitions=_SHARED_PARTITIONS)
+    written = len(turns) * _TURN_RECORDS // _SHARED_PARTITIONS
+    for partition in range(_SHARED_PARTITIONS):
+        values = [word for at in range(written) for word in ("--value", str(at))]
+        where = ["--partition", str(partition), "--bootstrap", broker.bootstrap, "--quiet"]
+        assert cli.main(["produce", topic, *where, *values]) == 0
+    seen: list[list[int]] = []
+    for client, protocol in turns:
+        arguments = ["join", broker.bootstrap, topic, f"{topic}-group", protocol, str(_TURN_RECORDS)]
+        (line,) = _run(client, *arguments)
+        assert len(line["records"]) == _TURN_RECORDS, client.name
+        seen += line["records"]
+    everything = [[partition, offset] for partition in range(_SHARED_PARTITIONS) for offset in range(written)]
+    assert sorted(seen) == everything
 
 
 def _run(client: Client, *arguments: str) -> list[dict[str, Any]]:

@@ -102,6 +102,19 @@ class AioKafka:
             runner.run(producer.stop())
             runner.run(consumer.stop())
 
+    def join(self, topic: str, group: str, protocol: str, count: int) -> list[tuple[int, int]]:
+        return run(self._join(topic, group, count))
+
+    async def _join(self, topic: str, group: str, count: int) -> list[tuple[int, int]]:
+        settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False}
+        async with AIOKafkaConsumer(topic, bootstrap_servers=self._bootstrap, **settings) as consumer:
+            records = [await consumer.getone() for _ in range(count)]
+            found = [(each.partition, each.offset) for each in records]
+            await consumer.commit(
+                {TopicPartition(topic, partition): offset + 1 for partition, offset in dict(found).items()}
+            )
+        return found
+
     def offset_at(self, topic: str, time_ms: int) -> int | None:
         return run(self._offset_at(TopicPartition(topic, 0), time_ms))
 

@@ -78,6 +78,21 @@ class ConfluentKafka:
             yield offset, value
         consumer.close()
 
+    def join(self, topic: str, group: str, protocol: str, count: int) -> list[tuple[int, int]]:
+        settings = {"group.id": group, "group.protocol": protocol, "auto.offset.reset": "earliest"}
+        consumer = Consumer({**self._where, **settings, "enable.auto.commit": False})
+        consumer.subscribe([topic])
+        found = []
+        for _ in range(count):
+            (message,) = consumer.consume(1, LIMIT_S)
+            if message.error():
+                raise KafkaException(message.error())
+            found.append((message.partition() or 0, message.offset() or 0))
+        committed = [TopicPartition(topic, partition, offset + 1) for partition, offset in dict(found).items()]
+        consumer.commit(offsets=committed, asynchronous=False)
+        consumer.close()
+        return found
+
     def offset_at(self, topic: str, time_ms: int) -> int | None:
         consumer = self._consumer()
         try:

@@ -6,6 +6,7 @@ from typing import Any
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import ConfigResource, OffsetSpec
 from kafka.errors import KafkaError, for_code
+from kafka.structs import OffsetAndMetadata
 
 from odradek.testing.client_player import LIMIT_S, How, Refused, decoded, encoded, main
 
@@ -84,6 +85,23 @@ class KafkaPython:
                 producer.send(topic, line.encode(), partition=0).get(LIMIT_S)
                 record = consumer.poll(LIMIT_S * 1000, max_records=1)[where][0]
                 yield record.offset, decoded(record.value)
+
+    def join(self, topic: str, group: str, protocol: str, count: int) -> list[tuple[int, int]]:
+        settings = {"group_id": group, "auto_offset_reset": "earliest", "enable_auto_commit": False}
+        found: list[tuple[int, int]] = []
+        with KafkaConsumer(topic, **self._where, **settings) as consumer:
+            while len(found) < count:
+                polled = consumer.poll(LIMIT_S * 1000, max_records=count - len(found))
+                if not polled:
+                    raise TimeoutError(f"{len(found)} of {count} records")
+                found += [(each.partition, each.offset) for records in polled.values() for each in records]
+            consumer.commit(
+                {
+                    TopicPartition(topic, partition): OffsetAndMetadata(offset + 1, "", -1)
+                    for partition, offset in dict(found).items()
+                }
+            )
+        return found
 
     def offset_at(self, topic: str, time_ms: int) -> int | None:
         where = TopicPartition(topic, 0)

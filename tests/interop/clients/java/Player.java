@@ -21,6 +21,7 @@ import org.apache.kafka.clients.admin.OffsetSpec;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndTimestamp;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -63,6 +64,7 @@ public class Player {
         switch (arguments[0]) {
             case "play" -> player.play(rest.get(0), List.of(rest.get(1).split(",")));
             case "follow" -> player.follow(rest.get(0));
+            case "join" -> player.join(rest.get(0), rest.get(1), rest.get(2), Integer.parseInt(rest.get(3)));
             default -> {
                 for (String topic : rest) {
                     var records = json(player.read(topic, 0, -1, -1));
@@ -212,6 +214,29 @@ public class Player {
                 System.out.println("{\"offset\":" + read.offset() + ",\"value\":" + quoted(read.value()) + "}");
             }
         }
+    }
+
+    void join(String topic, String group, String protocol, int count) {
+        Map<String, Object> settings = Map.of(
+            "bootstrap.servers", bootstrap, "group.id", group, "group.protocol", protocol,
+            "auto.offset.reset", "earliest", "enable.auto.commit", false, "max.poll.records", 1);
+        var found = new ArrayList<String>();
+        var next = new HashMap<TopicPartition, OffsetAndMetadata>();
+        try (var consumer = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
+            consumer.subscribe(List.of(topic));
+            while (found.size() < count) {
+                var polled = consumer.poll(LIMIT);
+                if (polled.isEmpty()) {
+                    throw new IllegalStateException(found.size() + " of " + count + " records");
+                }
+                for (var each : polled) {
+                    found.add("[" + each.partition() + "," + each.offset() + "]");
+                    next.put(new TopicPartition(topic, each.partition()), new OffsetAndMetadata(each.offset() + 1));
+                }
+            }
+            consumer.commitSync(next);
+        }
+        System.out.println("{\"records\":[" + String.join(",", found) + "]}");
     }
 
     KafkaConsumer<byte[], byte[]> consumer() {

@@ -175,6 +175,27 @@ class Player {
     await producer.disconnect();
   }
 
+  async join(topic, groupId, count) {
+    const consumer = this.kafka.consumer({ groupId });
+    await consumer.connect();
+    await consumer.subscribe({ topics: [topic], fromBeginning: true });
+    const found = [];
+    await new Promise((resolve, reject) => {
+      consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error));
+      const eachMessage = async ({ partition, message }) => {
+        if (found.length < count) found.push([partition, Number(message.offset)]);
+        if (found.length === count) resolve();
+      };
+      consumer.run({ autoCommit: false, eachMessage }).catch(reject);
+    });
+    const last = Object.entries(Object.fromEntries(found));
+    await consumer.commitOffsets(
+      last.map(([partition, offset]) => ({ topic, partition: Number(partition), offset: String(offset + 1) })),
+    );
+    await consumer.disconnect();
+    print({ records: found });
+  }
+
   cluster() {
     return new Cluster({
       logger: createLogger({ level: logLevel.NOTHING, logCreator: LoggerConsole }),
@@ -237,6 +258,8 @@ async function main(mode, bootstrap, ...rest) {
   await player.admin.connect();
   if (mode === "play") {
     await player.play(rest[0], rest[1].split(","));
+  } else if (mode === "join") {
+    await player.join(rest[0], rest[1], Number(rest[3]));
   } else if (mode === "follow") {
     await player.follow(rest[0]);
   } else {

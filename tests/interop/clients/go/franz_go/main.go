@@ -188,6 +188,32 @@ func recordOf(each *kgo.Record) scenario.Record {
 	}
 }
 
+func (f *franz) Join(topic, group string, count int) ([]scenario.Place, error) {
+	client, err := kgo.NewClient(
+		kgo.SeedBrokers(f.bootstrap),
+		kgo.ConsumerGroup(group),
+		kgo.ConsumeTopics(topic),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.DisableAutoCommit(),
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	read, found := []*kgo.Record{}, []scenario.Place{}
+	for len(read) < count {
+		fetches := client.PollRecords(f.limit, count-len(read))
+		if err := fetches.Err(); err != nil {
+			return nil, err
+		}
+		read = append(read, fetches.Records()...)
+	}
+	for _, each := range read {
+		found = append(found, scenario.Place{int64(each.Partition), each.Offset})
+	}
+	return found, client.CommitRecords(f.limit, read...)
+}
+
 func (f *franz) OffsetAt(topic string, timeMs int64) (int64, error) {
 	listed, err := f.admin.ListOffsetsAfterMilli(f.limit, timeMs, topic)
 	if err != nil {

@@ -2,8 +2,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/IBM/sarama"
@@ -217,6 +219,67 @@ func recordOf(each *sarama.ConsumerMessage) scenario.Record {
 	return scenario.Record{
 		Offset: each.Offset, Timestamp: each.Timestamp.UnixMilli(), Key: each.Key, Value: each.Value, Headers: headers,
 	}
+}
+
+func (p *player) Join(topic, group string, count int) ([]scenario.Place, error) {
+	config := sarama.NewConfig()
+	config.Version = sarama.V4_0_0_0
+	config.Consumer.Offsets.Initial = sarama.OffsetOldest
+	config.Consumer.Offsets.AutoCommit.Enable = false
+	joined, err := sarama.NewConsumerGroup(p.brokers, group, config)
+	if err != nil {
+		return nil, err
+	}
+	limit, enough := context.WithTimeout(context.Background(), scenario.Limit)
+	defer enough()
+	member := &member{count: count, enough: enough}
+	err = errors.Join(joined.Consume(limit, []string{topic}, member), joined.Close())
+	if len(member.found) < count {
+		err = errors.Join(err, fmt.Errorf("%d of %d records", len(member.found), count))
+	}
+	return member.found, err
+}
+
+// member takes records of all its partitions until it has enough, and marks them.
+type member struct {
+	count  int
+	enough func()
+	mutex  sync.Mutex
+	found  []scenario.Place
+}
+
+func (m *member) Setup(sarama.ConsumerGroupSession) error { return nil }
+
+func (m *member) Cleanup(session sarama.ConsumerGroupSession) error {
+	session.Commit()
+	return nil
+}
+
+func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
+	for {
+		select {
+		case each, isOpen := <-claim.Messages():
+			if !isOpen || m.takeUp(session, each) {
+				return nil
+			}
+		case <-session.Context().Done():
+			return nil
+		}
+	}
+}
+
+func (m *member) takeUp(session sarama.ConsumerGroupSession, each *sarama.ConsumerMessage) (isEnough bool) {
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	if len(m.found) < m.count {
+		m.found = append(m.found, scenario.Place{int64(each.Partition), each.Offset})
+		session.MarkMessage(each, "")
+	}
+	if len(m.found) < m.count {
+		return false
+	}
+	m.enough()
+	return true
 }
 
 func (p *player) OffsetAt(topic string, timeMs int64) (int64, error) {

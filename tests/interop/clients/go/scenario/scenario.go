@@ -52,6 +52,9 @@ func text(data []byte) any {
 	return string(data)
 }
 
+// Place of a record: its partition and its offset.
+type Place [2]int64
+
 // How a producer is told to send: empty for what it is not told.
 type How struct {
 	Codec, Acks string
@@ -81,6 +84,8 @@ type Calls interface {
 	Read(topic string, partition int32, start, count int64) ([]Record, error)
 	// Follow has one producer and one consumer: each line is sent, and read again.
 	Follow(topic string, lines <-chan string, read func(Record)) error
+	// Join reads records as a member of a group, and commits them and no more.
+	Join(topic, group string, count int) ([]Place, error)
 	OffsetAt(topic string, timeMs int64) (int64, error)
 	Ends(topic string) (earliest, latest int64, err error)
 	DeleteRecords(topic string, before int64) error
@@ -100,6 +105,8 @@ func Main(connect func(bootstrap string) (Calls, error)) {
 		for _, topic := range rest {
 			show(map[string]any{"topic": topic, "records": must(calls.Read(topic, 0, All, All))})
 		}
+	case "join":
+		show(map[string]any{"records": must(calls.Join(rest[0], rest[1], must(strconv.Atoi(rest[3]))))})
 	case "follow":
 		check(calls.Follow(rest[0], lines(), func(read Record) {
 			show(map[string]any{"offset": read.Offset, "value": text(read.Value)})
