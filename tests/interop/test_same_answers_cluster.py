@@ -213,16 +213,13 @@ def test_what_is_served_is_told_in_kafkas_versions(both: tuple[Side, Side]) -> N
 
 
 NOT_YET = {
-    *("OffsetCommit", "OffsetFetch", "JoinGroup", "Heartbeat", "LeaveGroup", "SyncGroup", "DescribeGroups"),
-    *("ListGroups", "SaslHandshake", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "WriteTxnMarkers"),
-    *("TxnOffsetCommit", "DescribeAcls", "CreateAcls", "DeleteAcls", "AlterReplicaLogDirs", "SaslAuthenticate"),
+    *("SaslHandshake", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "WriteTxnMarkers", "TxnOffsetCommit"),
+    *("DescribeAcls", "CreateAcls", "DeleteAcls", "AlterReplicaLogDirs", "SaslAuthenticate"),
     *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"),
-    *("DeleteGroups", "ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments"),
-    *("OffsetDelete", "DescribeClientQuotas", "AlterClientQuotas", "DescribeUserScramCredentials"),
-    *("AlterUserScramCredentials", "UnregisterBroker", "DescribeTransactions", "ListTransactions"),
-    *("ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "ShareGroupHeartbeat", "ShareGroupDescribe"),
-    *("ShareFetch", "ShareAcknowledge", "AddRaftVoter", "RemoveRaftVoter", "InitializeShareGroupState"),
-    *("ReadShareGroupState", "WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary"),
-    *("StreamsGroupHeartbeat", "StreamsGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets"),
-    *("DeleteShareGroupOffsets",),
+    *("ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments", "DescribeClientQuotas"),
+    *("AlterClientQuotas", "DescribeUserScramCredentials", "AlterUserScramCredentials", "UnregisterBroker"),
+    *("DescribeTransactions", "ListTransactions", "ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch"),
+    *("ShareAcknowledge", "AddRaftVoter", "RemoveRaftVoter", "InitializeShareGroupState", "ReadShareGroupState"),
+    *("WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary", "StreamsGroupHeartbeat"),
+    *("StreamsGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets", "DeleteShareGroupOffsets"),
 }
