@@ -19,15 +19,27 @@ from odradek.wire.messages import describe_producers as producers
 from odradek.wire.messages import describe_quorum as quorum
 from odradek.wire.messages import fetch, find_coordinator, init_producer_id, list_config_resources, list_offsets
 from odradek.wire.messages import incremental_alter_configs as some
+from odradek.wire.messages import offset_commit as commits
+from odradek.wire.messages import offset_delete as deletions
+from odradek.wire.messages import offset_fetch as fetches
 from odradek.wire.messages import offset_for_leader_epoch as epochs
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
+from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from odradek.wire.messages.describe_groups import DescribeGroupsRequest
 from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from odradek.wire.messages.heartbeat import HeartbeatRequest
+from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from odradek.wire.messages.list_groups import ListGroupsRequest
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.wire.messages.sync_group import SyncGroupRequest
 from odradek.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.wire.schema import NO_UUID, Message
 
@@ -40,6 +52,7 @@ def requests(topic_id: bytes) -> Iterator[tuple[int, int, Message]]:
     for name, id in ((THERE, topic_id), (NOT_THERE, NOBODYS_ID)):
         yield from _of_records(name, id)
         yield from _of_topics(name)
+        yield from _of_offsets(name, id)
         resource = DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None)
         yield 0, 99, DescribeConfigsRequest(resources=(resource,), include_synonyms=True)
         change = some.AlterableConfig(name="retention.ms", config_operation=0, value="5")
@@ -48,6 +61,8 @@ def requests(topic_id: bytes) -> Iterator[tuple[int, int, Message]]:
         replaced = whole.AlterConfigsResource(resource_type=2, resource_name=name, configs=())
         yield 0, 99, whole.AlterConfigsRequest(resources=(replaced,), validate_only=True)
     yield from _of_the_node()
+    for group in ("group", NOT_THERE, ""):
+        yield from _of_members(group)
 
 
 def _of_records(name: str, topic_id: bytes) -> Iterator[tuple[int, int, Message]]:
@@ -85,6 +100,51 @@ def _of_topics(name: str) -> Iterator[tuple[int, int, Message]]:
     yield 0, 99, log_dirs.DescribeLogDirsRequest(topics=described)
     yield 0, 5, DeleteTopicsRequest(topic_names=(NOT_THERE,), timeout_ms=1000)
     yield 6, 99, DeleteTopicsRequest(topics=(DeleteTopicState(name=NOT_THERE, topic_id=NO_UUID),), timeout_ms=1000)
+
+
+def _of_offsets(name: str, topic_id: bytes) -> Iterator[tuple[int, int, Message]]:
+    # Somebody has to ask for a coordinator before there is one.
+    yield 4, 4, find_coordinator.FindCoordinatorRequest(coordinator_keys=("group",))
+    part = commits.OffsetCommitRequestPartition(partition_index=0, committed_offset=5, committed_metadata="m")
+    topic = commits.OffsetCommitRequestTopic(name=name, topic_id=topic_id, partitions=(part,))
+    yield 0, 99, commits.OffsetCommitRequest(group_id="group", member_id="", topics=(topic,))
+    few = (fetches.OffsetFetchRequestTopic(name=name, partition_indexes=(0, 9)),)
+    yield 0, 7, fetches.OffsetFetchRequest(group_id="group", topics=few)
+    yield 2, 7, fetches.OffsetFetchRequest(group_id="group", topics=None)
+    some_topics = (fetches.OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=(0, 9)),)
+    for topics in (some_topics, None):
+        groups = tuple(fetches.OffsetFetchRequestGroup(group_id=each, topics=topics) for each in ("group", NOT_THERE))
+        yield 8, 99, fetches.OffsetFetchRequest(groups=groups, require_stable=True)
+    gone = deletions.OffsetDeleteRequestTopic(
+        name=name, partitions=(deletions.OffsetDeleteRequestPartition(partition_index=0),)
+    )
+    for group in ("group", NOT_THERE):
+        yield 0, 99, deletions.OffsetDeleteRequest(group_id=group, topics=(gone,))
+
+
+def _of_members(group: str) -> Iterator[tuple[int, int, Message]]:
+    """None of them waits: nobody is a member."""
+    protocols = (JoinGroupRequestProtocol(name="range", metadata=b""),)
+    yield (
+        *(0, 99),
+        JoinGroupRequest(
+            group_id=group,
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=10_000,
+            member_id="nobody",
+            protocol_type="consumer",
+            protocols=protocols,
+        ),
+    )
+    yield 0, 99, SyncGroupRequest(group_id=group, generation_id=1, member_id="nobody", assignments=())
+    yield 0, 99, HeartbeatRequest(group_id=group, generation_id=1, member_id="nobody")
+    yield 0, 2, LeaveGroupRequest(group_id=group, member_id="nobody")
+    yield 3, 99, LeaveGroupRequest(group_id=group, members=(MemberIdentity(member_id="nobody"),))
+    yield 0, 99, DescribeGroupsRequest(groups=(group,))
+    yield 0, 99, ListGroupsRequest()
+    yield 0, 99, DeleteGroupsRequest(groups_names=(group,))
+    yield 0, 99, ConsumerGroupHeartbeatRequest(group_id=group, member_id="nobody", member_epoch=1)
+    yield 0, 99, ConsumerGroupDescribeRequest(group_ids=(group,), include_authorized_operations=True)
 
 
 def _of_the_node() -> Iterator[tuple[int, int, Message]]:
