@@ -256,6 +256,6 @@ def test_a_broker_that_dies_is_told_of(odradek_broker: RunningBroker) -> None:
 
 
 def test_produce_and_consume_alone_load_librdkafka() -> None:
-    nouns = "odradek.cli.serve, odradek.cli.topics, odradek.cli.configs"
+    nouns = "odradek.cli.serve, odradek.cli.topics, odradek.cli.configs, odradek.cli.groups"
     code = f"import sys, {nouns}; print('confluent_kafka' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"False\n"

@@ -22,7 +22,7 @@ class GroupReader:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self._options = options
-        self._polling = Polling(options, _settings(options))
+        self._polling = Polling(options, settings(options))
         self._at_end: set[int] = set()
 
     def close(self) -> None:
@@ -75,11 +75,14 @@ class GroupReader:
                     raise
 
 
-def _settings(options: argparse.Namespace) -> dict[str, object]:
-    return librdkafka.settings(
-        options,
-        group_id=options.group,
-        group_protocol=options.protocol or PROTOCOLS[0],
-        auto_offset_reset="earliest" if options.from_beginning else "latest",
-        fetch_queue_backoff_ms=10,
-    ) | {"enable.auto.commit": True, "enable.auto.offset.store": False, "enable.partition.eof": True}
+def settings(options: argparse.Namespace) -> dict[str, object]:
+    """For librdkafka. The file of `--command-config` wins over our defaults, and what the call says over the file."""
+    told = {"group.id": options.group, "enable.auto.commit": True}
+    if options.protocol is not None:
+        told["group.protocol"] = options.protocol
+    if options.from_beginning:
+        told["auto.offset.reset"] = "earliest"
+    defaults = librdkafka.settings(
+        options, group_protocol=PROTOCOLS[0], auto_offset_reset="latest", fetch_queue_backoff_ms=10
+    )
+    return {**defaults, **told, "enable.auto.offset.store": False, "enable.partition.eof": True}
