@@ -20,6 +20,7 @@ from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.consumer.member import JOINING, ConsumerMember
 from odradek.coordinators.groups.consumer.replay import REPLAY
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.errors import FencedInstance, UnknownMember
 from odradek.coordinators.groups.group import Group
 from odradek.coordinators.groups.migration.classic_members import ClassicMembers, joined
 from odradek.coordinators.groups.migration.downgrade import can_downgrade, downgraded, held
@@ -109,17 +110,31 @@ class Migration:
 
     def consumer_heartbeat(self, asked: Asked, request: ConsumerGroupHeartbeatRequest) -> Decision:
         group = self._groups.get(request.group_id)
-        if isinstance(group, ClassicGroup) and not group.is_empty and request.member_epoch == JOINING:
-            return self._upgrade(asked, request, group)
-        return self._settled(request.group_id, self._consumer.heartbeat(asked, request))
-
-    def _upgrade(self, asked: Asked, request: ConsumerGroupHeartbeatRequest, group: ClassicGroup) -> Decision:
+        if not isinstance(group, ClassicGroup) or request.member_epoch < JOINING:
+            return self._settled(request.group_id, self._consumer.heartbeat(asked, request))
         try:
-            check_upgrade(group, self._context.config())
-            records = upgraded(group, self._consumer.topics)
+            if request.member_epoch > JOINING:
+                raise self._left_behind(request, group)
+            return self._consumer.heartbeat(asked, request) if group.is_empty else self._upgrade(asked, request, group)
         except BrokerError as error:
             refusal = ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=str(error))
             return asked.answer(refusal)
+
+    def _left_behind(self, request: ConsumerGroupHeartbeatRequest, group: ClassicGroup) -> BrokerError:
+        """Why this one is no member any more of what was a consumer group when it was.
+
+        To Kafka there is no such group, which clients take for fatal. One that was out for a while may join anew, and
+        move the group back.
+        """
+        check_upgrade(group, self._context.config())
+        if request.instance_id in group.static:
+            return FencedInstance(f"another member is {request.instance_id} in group {group.group_id}")
+        return UnknownMember(f"{request.member_id} is no member of group {group.group_id}")
+
+    def _upgrade(self, asked: Asked, request: ConsumerGroupHeartbeatRequest, group: ClassicGroup) -> Decision:
+        """Raises GroupNotFound where the group has to stay what it is."""
+        check_upgrade(group, self._context.config())
+        records = upgraded(group, self._consumer.topics)
         after = ConsumerGroup(group.group_id)
         for key, value, _ in records[1:]:
             REPLAY[type(key)](after, key, value)

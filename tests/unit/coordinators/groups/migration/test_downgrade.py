@@ -57,6 +57,30 @@ def test_it_is_silent_for_too_long(stage: MigrationStage) -> None:
     assert (stage.kind, len(one.has)) == (GroupKind.CLASSIC, 6)
 
 
+def test_it_comes_back_after_that_and_the_group_moves_again(stage: MigrationStage) -> None:
+    one, two = ClassicConsumer(stage), Consumer(stage)
+    stage.run(two, one)
+    for _ in range(SESSION_MS // 5_000):
+        stage.advance(5_000)
+        one.step()
+    assert stage.kind is GroupKind.CLASSIC
+    two.beat()
+    assert two.error is ErrorCode.UNKNOWN_MEMBER_ID, "which clients answer by joining anew"
+    stage.run(two, one)
+    assert (stage.kind, len(one.has), len(two.has)) == (GroupKind.CONSUMER, 3, 3)
+
+
+def test_where_the_group_may_not_move_back_there_is_no_group_for_it() -> None:
+    stage = staged("downgrade")
+    one, two = Consumer(stage), ClassicConsumer(stage)
+    stage.run(one, two)
+    epoch = one.epoch
+    one.leave()
+    one.epoch = epoch
+    one.beat()
+    assert one.error is ErrorCode.GROUP_ID_NOT_FOUND
+
+
 def test_the_record_has_what_members_should_have(stage: MigrationStage) -> None:
     one, two = ClassicConsumer(stage, subscription_version=1), Consumer(stage)
     stage.run(two, one)
@@ -146,7 +170,7 @@ def test_it_need_not_have_left(stage: MigrationStage) -> None:
     stage.run(three, one)
     assert (stage.kind, len(three.has)) == (GroupKind.CLASSIC, 3)
     two.beat()
-    assert two.error is ErrorCode.GROUP_ID_NOT_FOUND
+    assert two.error is ErrorCode.FENCED_INSTANCE_ID
 
 
 def test_one_that_comes_back_with_other_topics_makes_a_rebalance(stage: MigrationStage) -> None:
