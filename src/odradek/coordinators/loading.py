@@ -17,9 +17,9 @@ from operator import itemgetter
 from odradek.coordinators.shard import Shard
 from odradek.model.errors import BadRequest, CorruptBatch, UnsupportedVersion
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
-from odradek.records.batch import BatchHead, check_crc, parse_head
+from odradek.records.batch import HEAD_SIZE, BatchHead, check_crc, parse_head
 from odradek.records.control import end_txn_marker
-from odradek.records.record import read_records
+from odradek.records.record import read_alone, read_records
 from odradek.storage.files import NotCached
 from odradek.storage.log import Log
 from odradek.wire.stored import CoordinatorTopic
@@ -50,13 +50,15 @@ async def load(log: Log, topic: CoordinatorTopic, shard: Shard, read_ahead: Read
     found = _Records()
     offset = log.start_offset
     while offset < log.end_offset:
-        data = memoryview(await _read(log, offset, read_ahead))
+        data = await _read(log, offset, read_ahead)
+        view = memoryview(data)
         at = 0
         while (head := _head_at(data, at)) is not None:
-            batch = data[at : at + head.size]
-            check_crc(batch, head)
-            found.add(batch, head)
-            at += head.size
+            end = at + head.size
+            check_crc(view[at:end], head)
+            if head.count != 1 or head.attributes or not found.add_alone(data, at + HEAD_SIZE, end, head.base_offset):
+                found.add(view[at:end], head)
+            at = end
             offset = head.next_offset
             if pace.is_over:
                 await pace.rest()
@@ -77,7 +79,7 @@ async def _read(log: Log, offset: Offset, read_ahead: ReadAhead) -> bytes:
     return b"" if part is None else part.read()
 
 
-def _head_at(data: memoryview, at: int) -> BatchHead | None:
+def _head_at(data: bytes, at: int) -> BatchHead | None:
     """None where there is no whole batch."""
     if at == len(data):
         return None
@@ -111,11 +113,30 @@ class _Records:
             if key is None:
                 raise CorruptBatch(f"the record at offset {offset} has no key")
             if value is None:
-                self.last[key] = offset, None
-                for pending in self.open.values():
-                    pending.pop(key, None)
+                self._delete(key, offset)
             else:
                 stored[key] = offset, value
+
+    def add_alone(self, data: bytes, at: int, end: int, offset: Offset) -> bool:
+        """The same for a batch without attributes, and with the record that lies there: most are like that.
+
+        False, and nothing is changed, where it is not as simple as that.
+        """
+        found = read_alone(data, at, end)
+        if found is None:
+            return False
+        self.summary.records += 1
+        key, value = found
+        if value is None:
+            self._delete(key, offset)
+        else:
+            self.last[key] = offset, value
+        return True
+
+    def _delete(self, key: bytes, offset: Offset) -> None:
+        self.last[key] = offset, None
+        for pending in self.open.values():
+            pending.pop(key, None)
 
     def _end(self, producer_id: ProducerId, *, commit: bool) -> None:
         pending = self.open.pop(producer_id, {})

@@ -60,14 +60,19 @@ class CoordinatorTopic:
     def __init__(self, types: Mapping[int, str]) -> None:
         """`types` has for each type a module of `records` and what the names of its two classes begin with."""
         self._types = types
+        self._loaded: dict[int, tuple[type[Message], type[Message]]] = {}
 
     def kinds(self, number: int) -> tuple[type[Message], type[Message]]:
         """The classes of key and value of a type. Raises UnsupportedVersion for one that Kafka 4.3 has not."""
+        return self._loaded.get(number) or self._load(number)
+
+    def _load(self, number: int) -> tuple[type[Message], type[Message]]:
         if number not in self._types:
             raise UnsupportedVersion(f"record of the unknown type {number}")
         module_name, _, name = self._types[number].partition(".")
         module = import_module(f"odradek.wire.records.{module_name}")
-        return getattr(module, f"{name}Key"), getattr(module, f"{name}Value")
+        found = self._loaded[number] = getattr(module, f"{name}Key"), getattr(module, f"{name}Value")
+        return found
 
     def read_key(self, data: Bytes) -> Message:
         key, _ = self.kinds(_read_int16(data))
