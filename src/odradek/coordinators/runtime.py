@@ -94,7 +94,7 @@ class _Place(Generic[S]):
         self.timers = timers
         self.state = _State.LOADING
         self.waiting: dict[Ticket, None] = {}
-        """Those that the command which they came with did not answer."""
+        """Those that heard of no outcome yet."""
 
 
 def _no_effects(_number: int, effect: Effect) -> None:
@@ -308,14 +308,16 @@ class Runtime(Generic[S]):
 
     def _answer(self, place: _Place[S], answers: tuple[Answer, ...]) -> None:
         for ticket, response in answers:
-            place.waiting.pop(ticket, None)
-            cast("Waiter", ticket).answer(response)
+            if ticket in place.waiting:  # else it heard that the partition is gone, while this was synced
+                del place.waiting[ticket]
+                cast("Waiter", ticket).answer(response)
 
     def _refuse(self, place: _Place[S], answers: tuple[Answer, ...], error: BrokerError) -> None:
         heard = told(error)
         for answer in answers:
-            place.waiting.pop(answer.ticket, None)
-            cast("Waiter", answer.ticket).fail(heard)
+            if answer.ticket in place.waiting:
+                del place.waiting[answer.ticket]
+                cast("Waiter", answer.ticket).fail(heard)
         self._report(place, error)
 
     def _report(self, place: _Place[S], error: BrokerError) -> None:

@@ -269,6 +269,39 @@ def test_a_sync_that_fails_is_told_instead_of_the_answer() -> None:
     asyncio.run(scene())
 
 
+def test_all_who_wait_for_a_sync_that_fails_hear_of_it_once() -> None:
+    async def scene() -> None:
+        async with Tasks() as tasks:
+            disk = FaultyDisk("/data")
+            stage = CoordinatorStage(tasks, disk, replace(CONFIG, flush_messages=1))
+            stage.lead()
+            several = [stage.submit(KEY, record(KEY, number)) for number in range(3)]
+            await until(lambda: len(stage.pool))
+            disk.fail_next(Op.SYNC)
+            stage.pool.run_next()
+            await until(lambda: all(each.code is not None for each in several))
+            assert [each.code for each in several] == [ErrorCode.NOT_COORDINATOR] * 3
+
+    asyncio.run(scene())
+
+
+def test_those_who_wait_for_a_sync_hear_that_the_partition_went_elsewhere() -> None:
+    async def scene() -> None:
+        async with Tasks() as tasks:
+            stage = CoordinatorStage(tasks, FaultyDisk("/data"), replace(CONFIG, flush_messages=1))
+            stage.lead()
+            done = stage.submit(KEY, record(KEY, 1))
+            await until(lambda: len(stage.pool))
+            stage.runtime.lead({})
+            assert done.code == ErrorCode.NOT_COORDINATOR
+            stage.pool.run_next()
+            await until(lambda: stage.log(2).recovery_point)
+            for _ in range(5):  # what waited for the sync goes on
+                await asyncio.sleep(0)
+
+    asyncio.run(scene())
+
+
 async def until_due(shard: Recorder, *deadlines: str) -> None:
     """Lets time pass, timer by timer, until these have come."""
     while shard.due != list(deadlines):  # noqa: ASYNC110 - it is time that has to pass
