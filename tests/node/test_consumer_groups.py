@@ -1,14 +1,24 @@
 """Consumers of confluent-kafka share topics in groups of the consumer protocol."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from uuid import UUID
 
 import pytest
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
+from odradek.model.error_code import ErrorCode
 from odradek.testing import RunningBroker, running_broker
+from odradek.testing.raw_client import RawClient
+from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
+from odradek.wire.messages.consumer_group_heartbeat import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 pytestmark = pytest.mark.slow
 
@@ -196,3 +206,39 @@ def test_a_commit_of_somebody_else_is_refused(topic: str, consumer: Make, broker
     with pytest.raises(KafkaException, match="UNKNOWN_MEMBER_ID"):
         outside.commit(offsets=[TopicPartition(topic, 0, 1)], asynchronous=False)
     outside.close()
+
+
+def test_in_version_0_the_coordinator_makes_the_id_of_a_member(topic: str, broker: RunningBroker) -> None:
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=topic,
+        member_id="",
+        member_epoch=0,
+        rebalance_timeout_ms=1_000,
+        subscribed_topic_names=(topic,),
+        topic_partitions=(),
+    )
+
+    async def join() -> str:
+        client = await RawClient.connect("127.0.0.1", broker.port)
+        await client.ask(FindCoordinatorRequest(coordinator_keys=(topic,)), FindCoordinatorResponse, 4)
+        answer = await client.ask(request, ConsumerGroupHeartbeatResponse, 0)
+        await client.close()
+        assert answer.error_code == 0
+        return answer.member_id or ""
+
+    made = asyncio.run(join())
+    assert str(UUID(made)) == made
+
+
+def test_without_the_protocol_in_the_settings_nobody_is_served() -> None:
+    async def ask(port: int) -> list[int]:
+        client = await RawClient.connect("127.0.0.1", port)
+        heartbeat = ConsumerGroupHeartbeatRequest(group_id="readers", member_id="me", member_epoch=1)
+        beaten = await client.ask(heartbeat, ConsumerGroupHeartbeatResponse, 1)
+        describe = ConsumerGroupDescribeRequest(group_ids=("one", "other"), include_authorized_operations=True)
+        described = await client.ask(describe, ConsumerGroupDescribeResponse, 1)
+        await client.close()
+        return [beaten.error_code, *(group.error_code for group in described.groups)]
+
+    with running_broker({"group.coordinator.rebalance.protocols": "classic"}) as running:
+        assert asyncio.run(ask(running.port)) == [ErrorCode.UNSUPPORTED_VERSION] * 3

@@ -15,6 +15,7 @@ from odradek.wire.messages.consumer_group_describe import (
 from odradek.wire.schema import replace
 
 VERSIONS = (0, 1)
+_TEXT_MAX = 1000
 
 
 class ConsumerGroupDescribe:
@@ -38,7 +39,7 @@ class ConsumerGroupDescribe:
         try:
             return self._groups.shard_of(group_id).consumer.describe(group_id)
         except BrokerError as error:
-            return _refused(group_id, error.code, str(error))
+            return _refused(group_id, error.code, str(error)[:_TEXT_MAX])
 
 
 def _refused(group_id: str, code: ErrorCode, text: str | None = None) -> DescribedGroup:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from odradek.coordinators.decision import NOTHING, Asked, Decision, Stored
 from odradek.coordinators.groups.consumer import records
+from odradek.coordinators.groups.consumer.answers import refused, told
 from odradek.coordinators.groups.consumer.assignors import assignors_of
 from odradek.coordinators.groups.consumer.change import Change
 from odradek.coordinators.groups.consumer.description import describe
@@ -14,7 +15,6 @@ from odradek.coordinators.groups.consumer.member import (
     LEAVING_FOR_A_WHILE,
     ConsumerMember,
     MemberState,
-    Partitions,
 )
 from odradek.coordinators.groups.consumer.membership import (
     check_epoch,
@@ -35,10 +35,8 @@ from odradek.metadata.image import Image
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.consumer_group_describe import DescribedGroup
 from odradek.wire.messages.consumer_group_heartbeat import (
-    Assignment,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
-    TopicPartitions,
 )
 from odradek.wire.records.consumer_group import ConsumerGroupMetadataKey
 from odradek.wire.schema import Message
@@ -62,8 +60,7 @@ class ConsumerGroups:
                 return self._leave(asked, request)
             return self._stay(asked, request)
         except BrokerError as error:
-            refusal = ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=str(error))
-            return asked.answer(refusal)
+            return asked.answer(refused(error))
 
     def loaded(self) -> Decision:
         """Members have all of their time again."""
@@ -132,7 +129,7 @@ class ConsumerGroups:
             member_id=now.member_id,
             member_epoch=now.epoch,
             heartbeat_interval_ms=self._context.group_config(group.group_id).consumer_heartbeat_interval_ms,
-            assignment=_told(now.assigned) if is_joining or is_full or now.assigned != before.assigned else None,
+            assignment=told(now.assigned) if is_joining or is_full or now.assigned != before.assigned else None,
         )
         return asked.answer(response, *change.records)
 
@@ -214,12 +211,3 @@ class ConsumerGroups:
         if group.kind is GroupKind.CLASSIC and group.state_name == "Empty":
             return ConsumerGroup(group_id), tuple(group.tombstones())
         raise GroupNotFound(f"group {group_id!r} is a {group.kind.value} group with members")
-
-
-def _told(partitions: Partitions) -> Assignment:
-    return Assignment(
-        topic_partitions=tuple(
-            TopicPartitions(topic_id=topic_id, partitions=tuple(sorted(epochs)))
-            for topic_id, epochs in sorted(partitions.items())
-        )
-    )

@@ -14,6 +14,7 @@ from odradek.coordinators.groups.classic.answers import join_refused, turned_awa
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.classic.member import Protocol
+from odradek.coordinators.groups.consumer.answers import refused
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
@@ -27,10 +28,7 @@ from odradek.coordinators.groups.migration.downgrade import can_downgrade, downg
 from odradek.coordinators.groups.migration.upgrade import check_upgrade, upgraded
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
-from odradek.wire.messages.consumer_group_heartbeat import (
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-)
+from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import LeaveGroupRequest
@@ -117,8 +115,7 @@ class Migration:
                 raise self._left_behind(request, group)
             return self._consumer.heartbeat(asked, request) if group.is_empty else self._upgrade(asked, request, group)
         except BrokerError as error:
-            refusal = ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=str(error))
-            return asked.answer(refusal)
+            return asked.answer(refused(error))
 
     def _left_behind(self, request: ConsumerGroupHeartbeatRequest, group: ClassicGroup) -> BrokerError:
         """Why this one is no member any more of what was a consumer group when it was.

@@ -119,6 +119,12 @@ def test_a_bad_expression_is_refused_and_changes_nothing(stage: ConsumerStage) -
     assert stage.group.matched.keys() == {"eu.*"}
 
 
+def test_an_expression_that_takes_too_much_memory_is_refused(stage: ConsumerStage) -> None:
+    reader = Consumer(stage, None, expression=r"\pL{1000}")
+    reader.beat()
+    assert reader.error is ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
 def test_topics_are_looked_for_again_after_a_while(stage: ConsumerStage) -> None:
     stage.config = BrokerConfig(
         group_consumer_assignment_interval_ms=0,

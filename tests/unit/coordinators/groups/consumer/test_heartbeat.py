@@ -329,6 +329,14 @@ def test_refused_requests_leave_nothing(stage: ConsumerStage, fields: dict[str, 
     assert not stage.timers
 
 
+def test_texts_of_errors_are_short_whatever_they_quote(stage: ConsumerStage) -> None:
+    expression = "(" * 30_000
+    answer = stage.ask(ConsumerGroupHeartbeatRequest(**(JOIN | {"subscribed_topic_regex": expression})))
+    assert answer is not None
+    assert answer.error_message is not None
+    assert len(answer.error_message) <= 1000
+
+
 def test_a_full_disk_leaves_the_group_as_it_was_and_the_next_heartbeat_goes_on(stage: ConsumerStage) -> None:
     alone = Consumer(stage)
     stage.settle(alone)
