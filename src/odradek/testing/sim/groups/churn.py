@@ -44,6 +44,15 @@ class Churn:
         if not self._world.broker.is_up:
             self._world.broker.start()
 
+    def grow_once_more(self) -> None:
+        """In the calm, where nothing else makes a group look at its topics: each gets a partition, and there is a new
+        one."""
+        names = sorted(self._world.cluster.image.topics.names)
+        for name in names:
+            self._world.cluster.grow(name, 1)
+        self._world.cluster.create(f"topic-{len(names)}", 2)
+        self._world.note("all topics get partitions")
+
     def _go_on(self) -> None:
         self._later(int(self._rng.expovariate(1 / self._plan.gap_ms)) + 1, self._happen)
 

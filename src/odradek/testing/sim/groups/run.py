@@ -14,7 +14,7 @@ from odradek.testing.sim.groups.plan import plan_of
 from odradek.testing.sim.groups.watching import Violation
 from odradek.testing.sim.groups.world import World
 
-SETTLING_MS_MAX = 120_000
+SETTLING_MS_MAX = 150_000
 """The dead are noticed within a session (10 s) of the last time that they were heard of. A rebalance waits for the slow
 for at most their 20 s, and cooperative groups need two of them; one that was under way when the last session ran out
 comes before that, and new partitions, which the leader notices within 4 s, may bring another. A consumer that joined
@@ -39,7 +39,7 @@ class Outcome:
     stable_moments: int
     """How often a group was found stable, and looked at."""
     settled_ms: int
-    """After the end of the churn."""
+    """After the end of the churn, and once more after topics have grown."""
     records: int
 
     def told(self) -> str:
@@ -65,6 +65,8 @@ def run(seed: int, *, migrates: bool = MIGRATES) -> Outcome:
         churn.end()
         (settling,) = (each for each in checkers if isinstance(each, SettlingChecker))
         _settle(world, settling)
+        churn.grow_once_more()
+        _settle(world, settling)
     except Violation as error:
         world.note(f"VIOLATION: {error}")
         violation = str(error)
@@ -88,11 +90,9 @@ def _tick(world: World) -> None:
 
 
 def _settle(world: World, settling: SettlingChecker) -> None:
-    """Until all groups were stable for a while, or had their time."""
+    """Until all groups have been stable for a while, or have had their time."""
     ends_ms = world.events.now_ms + SETTLING_MS_MAX
-    calm = 0
-    while world.events.now_ms < ends_ms and calm < 45:
+    while world.events.now_ms < ends_ms and not settling.is_settled():
         world.events.run_until(world.events.now_ms + 1_000)
-        calm = calm + 1 if settling.is_settled() else 0
     for checker in world.broker.checkers:
         checker.settled()

@@ -5,8 +5,8 @@ from odradek.testing.sim.groups.watching import Checker, Violation
 from odradek.testing.sim.groups.world import World
 from odradek.wire.schema import Message
 
-_WAIT_MS_MAX = 60_000
-"""Twice the rebalance timeout (joins wait for the others, and syncs for the leader), and a session."""
+_WAIT_MS_MAX = 25_000
+"""The rebalance timeout bounds how long a join waits for others, and a sync for the leader; and some more."""
 
 
 class AnswersChecker(Checker):

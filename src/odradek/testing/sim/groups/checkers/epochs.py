@@ -23,8 +23,8 @@ class EpochsChecker(Checker):
         super().__init__(world)
         self._groups: dict[str, int] = {}
         """Generations and group epochs: a group that moves to the other protocol goes on counting."""
-        self._classic_members: dict[str, int] = {}
-        """How many there are in a classic group."""
+        self._classic: dict[str, tuple[int, list[bytes]]] = {}
+        """The generation of a classic group, and what its members have."""
         self._targets: dict[str, int] = {}
         self._members: dict[tuple[str, str], int] = {}
 
@@ -36,15 +36,24 @@ class EpochsChecker(Checker):
             match key, value:
                 case classic.GroupMetadataKey(), classic.GroupMetadataValue():
                     self._rise(self._groups, key.group, value.generation, f"generation of {key.group}")
-                    self._classic_members[key.group] = len(value.members)
+                    self._generation(key.group, value)
                 case consumer.ConsumerGroupMetadataKey(), consumer.ConsumerGroupMetadataValue():
                     self._rise(self._groups, key.group_id, value.epoch, f"epoch of {key.group_id}")
                 case _:
                     self._inside_group(key, value)
 
+    def _generation(self, group_id: str, value: classic.GroupMetadataValue) -> None:
+        """One that is written again has another id for a static member, and the same assignments."""
+        assigned = value.generation, sorted(each.assignment for each in value.members)
+        before = self._classic.get(group_id)
+        if before is not None and before[0] == value.generation and before != assigned:
+            raise Violation(f"generation {value.generation} of {group_id} has got a second assignment")
+        self._classic[group_id] = assigned
+
     def _deleted(self, group_id: str) -> None:
         """As it was before this batch, which may go on with its members in the other protocol."""
-        if not self._classic_members.pop(group_id, 0) and not any(of == group_id for of, _ in self._members):
+        _, assigned = self._classic.pop(group_id, (0, []))
+        if not assigned and not any(of == group_id for of, _ in self._members):
             self._groups.pop(group_id, None)
 
     def _inside_group(self, key: object, value: object) -> None:
