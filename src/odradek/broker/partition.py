@@ -8,6 +8,7 @@ from odradek.model.errors import (
     FencedLeaderEpoch,
     InvalidRecord,
     InvalidTimestamp,
+    InvalidTxnState,
     MessageTooLarge,
     UnknownLeaderEpoch,
     UnreadableRecords,
@@ -27,14 +28,19 @@ from odradek.records.batch import (
 )
 from odradek.records.batch import stamp_append_time as stamp_time
 from odradek.records.compression import is_lz4_for_java
+from odradek.records.control import build_end_txn_batch
 from odradek.records.recompress import recompress
 from odradek.records.record import read_records, scan
 from odradek.storage.log import Log, Origin
 
 if TYPE_CHECKING:
+    from odradek.broker.markers import Marker
     from odradek.broker.waiting import WaitingFetch
 
 _CODECS = {name: Codec[name.upper()] for name in ("gzip", "snappy", "lz4", "zstd")} | {"uncompressed": Codec.NONE}
+
+_AS_IT_IS = {codec: ("producer", name) for name, codec in _CODECS.items()}
+"""Settings of a topic that leave a batch as it is, by how that is compressed."""
 
 
 class Produced(NamedTuple):
@@ -60,8 +66,11 @@ class Partition:
             said = f"{self.log.partition} has leader epoch {self.epoch}, the client knows {known}"
             raise FencedLeaderEpoch(said) if known < self.epoch else UnknownLeaderEpoch(said)
 
-    def produce(self, batch: memoryview) -> Produced:
-        """Append a client's batch, brought in line with the topic's settings. It is stamped in place."""
+    def produce(self, batch: memoryview, *, is_joined: bool = False) -> Produced:
+        """Append a client's batch, brought in line with the topic's settings. It is stamped in place.
+
+        `is_joined` says that its coordinator has this partition in the transaction, which begins here with this batch.
+        """
         log = self.log
         head = parse_head(batch)
         config = log.config
@@ -73,6 +82,10 @@ class Partition:
             raise InvalidRecord(f"a batch that begins at offset {head.base_offset}: where it is to be is ours to say")
         if self._rules.config is not config:
             self._rules = Rules(config)
+        if head.is_transactional and not (
+            is_joined or log.producers.has_open_txn(head.producer_id, head.producer_epoch)
+        ):
+            raise InvalidTxnState(f"a batch of no transaction that {log.partition} is in")
         batch, head, append_time = self._rules.apply(batch, head, self._clock.now_ms())
         appended = log.append_checked(batch, head, self.epoch)
         if appended.duplicate:
@@ -87,11 +100,28 @@ class Partition:
         """
         head = parse_head(batch)
         config = self.log.config
-        if config.message_timestamp_type != "CreateTime" or config.compression_type != "producer":
+        if config.message_timestamp_type != "CreateTime" or config.compression_type not in _AS_IT_IS[head.codec]:
             batch, head, _ = _fit(batch, head, config, self._clock.now_ms())
         base_offset = self.log.append_checked(batch, head, self.epoch, Origin.COORDINATOR).base_offset
         self._advance(len(batch))
         return base_offset
+
+    def end_transaction(self, marker: "Marker") -> None:
+        """Append the marker. One that comes too late raises InvalidProducerEpoch or TransactionCoordinatorFenced."""
+        now = self._clock.now_ms()
+        batch = memoryview(
+            build_end_txn_batch(
+                marker.producer_id,
+                marker.epoch,
+                commit=marker.commit,
+                coordinator_epoch=marker.coordinator_epoch,
+                timestamp=now,
+            )
+        )
+        if self.log.config.message_timestamp_type == "LogAppendTime":
+            stamp_time(batch, now)
+        self.log.append_checked(batch, parse_head(batch), self.epoch, Origin.COORDINATOR, marker.level)
+        self._advance(len(batch))
 
     def _advance(self, size: int) -> None:
         log = self.log

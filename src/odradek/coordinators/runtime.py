@@ -190,7 +190,7 @@ class Runtime(Generic[S]):
     def submit(self, key: str, ticket: Waiter, command: Callable[[S], Decision]) -> None:
         """Has the shard of `key` decide. The ticket hears of the outcome, now or later."""
         try:
-            place = self._active(partition_of(key, self._partitions()))
+            place = self._active(self.number_of(key))
             decision = command(place.shard)
         except BrokerError as error:
             ticket.fail(error)
@@ -203,15 +203,14 @@ class Runtime(Generic[S]):
 
         Where the records are to be synced before anybody relies on them, what is returned waits for that.
         """
-        place = self._active(partition_of(key, self._partitions()))
+        place = self._active(self.number_of(key))
         decision = command(place.shard)
-        if not decision.records:
-            return None
-        try:
-            self._append(place, decision)
-        except BrokerError as error:
-            self._report(place, error)
-            raise told(error) from error
+        if decision.records:
+            try:
+                self._append(place, decision)
+            except BrokerError as error:
+                self._report(place, error)
+                raise told(error) from error
         if not self._is_sync_due(place):
             self._perform_all(place, decision)
             return None
@@ -230,7 +229,11 @@ class Runtime(Generic[S]):
 
     def shard_of(self, key: str) -> S:
         """To read from. Raises NotCoordinator or CoordinatorLoading."""
-        return self._active(partition_of(key, self._partitions())).shard
+        return self._active(self.number_of(key)).shard
+
+    def number_of(self, key: str) -> int:
+        """Of the partition that the key belongs to."""
+        return partition_of(key, self._partitions())
 
     def shards(self) -> Iterator[S]:
         """All that this node leads. Raises as `shard_of` does where one of them cannot be read."""

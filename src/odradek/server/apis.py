@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from random import SystemRandom
 
 from odradek.broker.broker import Broker
+from odradek.broker.coordinator_topics import CoordinatorTopics
 from odradek.broker.dispatch import Served, Spawns
 from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.groups import Groups
 from odradek.broker.handlers import (
+    add_offsets_to_txn,
+    add_partitions_to_txn,
     alter_configs,
     api_versions,
     consumer_group_describe,
@@ -26,6 +30,8 @@ from odradek.broker.handlers import (
     describe_producers,
     describe_quorum,
     describe_topic_partitions,
+    describe_transactions,
+    end_txn,
     fetch,
     find_coordinator,
     heartbeat,
@@ -36,6 +42,7 @@ from odradek.broker.handlers import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_transactions,
     metadata,
     offset_commit,
     offset_delete,
@@ -43,14 +50,18 @@ from odradek.broker.handlers import (
     offset_for_leader_epoch,
     produce,
     sync_group,
+    txn_offset_commit,
     update_features,
+    write_txn_markers,
 )
 from odradek.broker.loggers import Loggers
-from odradek.broker.offsets_topic import OffsetsTopic
+from odradek.broker.markers import Markers
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
+from odradek.broker.transactional_produce import TransactionalProduce
+from odradek.broker.transactions import Transactions
 from odradek.controller.context import ContextOf
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
@@ -72,8 +83,10 @@ class Parts:
     read_ahead: ReadAhead
     tasks: Spawns
     clock: Clock
-    broker_epoch: int
+    producer_ids: ProducerIds
     groups: Groups
+    transactions: Transactions
+    markers: Markers
 
 
 def served_by(node: Parts) -> dict[int, Served]:
@@ -82,10 +95,13 @@ def served_by(node: Parts) -> dict[int, Served]:
     config = settings.now(broker.image)
     sessions = FetchSessions(node.clock, SystemRandom(), config.max_incremental_fetch_session_cache_slots)
     on_demand = TopicsOnDemand(log, context, node.tasks)
-    offsets_topic = OffsetsTopic(log, context, settings)
+    coordinator_topics = CoordinatorTopics(log, context, settings)
     loggers = Loggers()
-    ids = ProducerIds(log, broker.node_id, node.broker_epoch)
-    producing = produce.Produce(broker)
+    transactions = node.transactions
+    current = partial(_current, broker, settings)
+    is_verifying = partial(_is_verifying, current)
+    producing = produce.Produce(broker, TransactionalProduce(broker, transactions, node.clock, is_verifying))
+    offsets_in_txn = txn_offset_commit.TxnOffsetCommit(broker, groups, transactions, node.clock, is_verifying)
     has_consumer_protocol = _has_consumer_protocol(broker, config)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, producing.handle, INT_MAX, producing.handle_single),
@@ -94,7 +110,7 @@ def served_by(node: Parts) -> dict[int, Served]:
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
         8: Served(offset_commit.VERSIONS, offset_commit.OffsetCommit(groups).handle),
         9: Served(offset_fetch.VERSIONS, offset_fetch.OffsetFetch(groups).handle),
-        10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator(broker, offsets_topic).handle),
+        10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator(broker, coordinator_topics).handle),
         11: Served(join_group.VERSIONS, join_group.JoinGroup(groups).handle),
         12: Served(heartbeat.VERSIONS, heartbeat.Heartbeat(groups).handle),
         13: Served(leave_group.VERSIONS, leave_group.LeaveGroup(groups).handle),
@@ -104,8 +120,18 @@ def served_by(node: Parts) -> dict[int, Served]:
         19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context, settings).handle),
         20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context).handle),
         21: Served(delete_records.VERSIONS, delete_records.DeleteRecords(broker, node.logs, node.pool).handle),
-        22: Served(init_producer_id.VERSIONS, init_producer_id.InitProducerId(ids).handle),
+        22: Served(
+            init_producer_id.VERSIONS,
+            init_producer_id.InitProducerId(node.producer_ids, transactions, current).handle,
+        ),
         23: Served(offset_for_leader_epoch.VERSIONS, offset_for_leader_epoch.OffsetForLeaderEpoch(broker).handle),
+        24: Served(
+            add_partitions_to_txn.VERSIONS, add_partitions_to_txn.AddPartitionsToTxn(broker, transactions).handle
+        ),
+        25: Served(add_offsets_to_txn.VERSIONS, add_offsets_to_txn.AddOffsetsToTxn(transactions, groups).handle),
+        26: Served(end_txn.VERSIONS, end_txn.EndTxn(transactions).handle),
+        27: Served(write_txn_markers.VERSIONS, write_txn_markers.WriteTxnMarkers(broker, node.markers).handle),
+        28: Served(txn_offset_commit.VERSIONS, offsets_in_txn.handle),
         32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings, loggers).handle),
         33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings).handle),
         35: Served(describe_log_dirs.VERSIONS, describe_log_dirs.DescribeLogDirs(broker, node.logs, node.pool).handle),
@@ -120,6 +146,8 @@ def served_by(node: Parts) -> dict[int, Served]:
         57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
         61: Served(describe_producers.VERSIONS, describe_producers.DescribeProducers(broker).handle),
+        65: Served(describe_transactions.VERSIONS, describe_transactions.DescribeTransactions(transactions).handle),
+        66: Served(list_transactions.VERSIONS, list_transactions.ListTransactions(transactions, node.clock).handle),
         68: Served(
             consumer_group_heartbeat.VERSIONS,
             consumer_group_heartbeat.ConsumerGroupHeartbeat(groups, has_consumer_protocol).handle,
@@ -141,3 +169,12 @@ def served_by(node: Parts) -> dict[int, Served]:
 def _has_consumer_protocol(broker: Broker, config: BrokerConfig) -> Callable[[], bool]:
     is_served = "consumer" in config.group_coordinator_rebalance_protocols
     return lambda: is_served and broker.image.has_consumer_protocol
+
+
+def _current(broker: Broker, settings: Settings) -> BrokerConfig:
+    """The settings as they are now."""
+    return settings.now(broker.image)
+
+
+def _is_verifying(config: Callable[[], BrokerConfig]) -> bool:
+    return config().transaction_partition_verification_enable

@@ -1,56 +1,86 @@
 """The coordinators of a node: their runtimes, and what these are given of the node."""
 
 import os
-from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from odradek.broker.broker import Broker
+from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from odradek.broker.groups import Groups
-from odradek.broker.offsets_topic import OFFSETS_TOPIC
+from odradek.broker.markers import Markers
+from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.settings import Settings
+from odradek.broker.transactions import Transactions
+from odradek.coordinators.decision import Effect
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.coordinators.runtime import Runtime, Surroundings
 from odradek.coordinators.timers import Timers
+from odradek.coordinators.transactions.context import TransactionContext
+from odradek.coordinators.transactions.shard import TransactionShard
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.group_config import GroupConfig
 from odradek.records.batch import Codec
-from odradek.wire.stored import CONSUMER_OFFSETS
+from odradek.wire.stored import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 
 class Coordinators:
-    def __init__(self, broker: Broker, settings: Settings, node: Surroundings) -> None:
+    def __init__(self, broker: Broker, settings: Settings, node: Surroundings, producer_ids: ProducerIds) -> None:
         self._broker = broker
         self._settings = settings
         self._clock = node.clock
-        self._runtime: Runtime[GroupShard] = Runtime(CONSUMER_OFFSETS, self._partitions, self._new_shard, node)
-        self.groups = Groups(self._runtime)
+        self._producer_ids = producer_ids
+        groups: Runtime[GroupShard] = Runtime(CONSUMER_OFFSETS, self._offsets_partitions, self._new_groups, node)
+        transactions: Runtime[TransactionShard] = Runtime(
+            TRANSACTION_STATE,
+            self._transactions_partitions,
+            self._new_transactions,
+            replace(node, codec=lambda: Codec.NONE),
+            self._perform,
+        )
+        self._runtimes: dict[str, Runtime[Any]] = {OFFSETS_TOPIC: groups, TRANSACTIONS_TOPIC: transactions}
+        """By their topic. Groups come first: transactions that were being ended may be waited for by them."""
+        self.groups = Groups(groups)
+        self.transactions = Transactions(transactions, broker)
+        self.markers = Markers(broker, self.groups, node.tasks)
 
     def begin(self) -> None:
         """What this node leads is loaded, while it serves."""
-        self._runtime.lead({number: self._broker.partition(OFFSETS_TOPIC, number) for number in self._led()})
+        for topic in self._runtimes:
+            self._lead(topic)
 
     def change(self, delta: Delta, image: Image) -> None:
         """Told of every committed batch of metadata, after the partitions were."""
         topics = delta.topics
-        changed = [*topics.created, *topics.deleted, *(change.after for change in topics.changed)]
-        if any(topic.name == OFFSETS_TOPIC for topic in changed):
-            self.begin()
-        self._runtime.topics_changed(delta, image)
+        changed = {topic.name for topic in (*topics.created, *topics.deleted, *(each.after for each in topics.changed))}
+        for topic, runtime in self._runtimes.items():
+            if topic in changed:
+                self._lead(topic)
+            runtime.topics_changed(delta, image)
 
     def close(self) -> None:
-        self._runtime.close()
+        for runtime in self._runtimes.values():
+            runtime.close()
 
-    def _led(self) -> Iterator[int]:
-        return (number for topic, number in self._broker.partitions if topic == OFFSETS_TOPIC)
+    def _lead(self, topic: str) -> None:
+        led = {place.partition: found for place, found in self._broker.partitions.items() if place.topic == topic}
+        self._runtimes[topic].lead(led)
 
-    def _partitions(self) -> int:
+    def _perform(self, number: int, effect: Effect) -> None:
+        self.markers.perform(self.transactions, number, effect)
+
+    def _offsets_partitions(self) -> int:
         topic = self._broker.image.topics.get(OFFSETS_TOPIC)
         return len(topic.partitions) if topic else self._config().offsets_topic_num_partitions
 
-    def _new_shard(self, timers: Timers) -> GroupShard:
+    def _transactions_partitions(self) -> int:
+        topic = self._broker.image.topics.get(TRANSACTIONS_TOPIC)
+        return len(topic.partitions) if topic else self._config().transaction_state_log_num_partitions
+
+    def _new_groups(self, timers: Timers) -> GroupShard:
         return GroupShard(
             GroupContext(
                 config=self._config,
@@ -59,6 +89,17 @@ class Coordinators:
                 clock=self._clock,
                 timers=timers,
                 new_id=_new_id,
+            )
+        )
+
+    def _new_transactions(self, timers: Timers) -> TransactionShard:
+        return TransactionShard(
+            TransactionContext(
+                config=self._config,
+                image=lambda: self._broker.image,
+                clock=self._clock,
+                timers=timers,
+                new_producer_id=self._producer_ids.take_now,
             )
         )
 

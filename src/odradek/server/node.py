@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch
+from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
@@ -177,6 +178,7 @@ class Node:
         broker.kraft_version = log.voters.kraft_version
         tasks = await self._stack.enter_async_context(Tasks())
         read_ahead = ReadAhead(self._files, pool)
+        producer_ids = ProducerIds(log, identity.node_id, epoch, tasks)
         coordinators = Coordinators(
             broker,
             self._settings,
@@ -187,6 +189,7 @@ class Node:
                 read_ahead=read_ahead,
                 codec=partial(codec_of, self._settings, broker),
             ),
+            producer_ids,
         )
         self._stack.callback(coordinators.close)
         coordinators.begin()
@@ -201,8 +204,10 @@ class Node:
             read_ahead=read_ahead,
             tasks=tasks,
             clock=self._clock,
-            broker_epoch=epoch,
+            producer_ids=producer_ids,
             groups=coordinators.groups,
+            transactions=coordinators.transactions,
+            markers=coordinators.markers,
         )
         self._serve(parts, housekeeping)
 

@@ -183,9 +183,12 @@ class Log:
         return self.append_checked(batch, head, epoch, origin)
 
     def append_checked(
-        self, batch: memoryview, head: BatchHead, epoch: LeaderEpoch, origin: Origin = Origin.CLIENT
+        self, batch: memoryview, head: BatchHead, epoch: LeaderEpoch, origin: Origin = Origin.CLIENT, level: int = 0
     ) -> Appended:
-        """As `append`, for a batch whose bytes are known to be right: only its place in this log is still checked."""
+        """As `append`, for a batch whose bytes are known to be right: only its place in this log is still checked.
+
+        Markers are judged by `level`, which is that of transaction.version.
+        """
         if self.home.failure is not None:
             self.home.check()
         if len(batch) > self.config.max_message_bytes:
@@ -196,16 +199,17 @@ class Log:
                 if known is not None:
                     return Appended(known.first_offset, known.last_offset, True, known.timestamp)
             else:
-                self._check_coordinators(batch, head)
+                self._check_coordinators(batch, head, level)
         base = self.end_offset
         stamp(batch, base, epoch)
         self._write(batch, head, base, epoch)
         return Appended(base, Offset(base + head.last_offset_delta))
 
-    def _check_coordinators(self, batch: memoryview, head: BatchHead) -> None:
-        self.producers.check_epoch(head)
+    def _check_coordinators(self, batch: memoryview, head: BatchHead, level: int) -> None:
         if head.is_control:
-            self.producers.check_marker(head, self._marker(batch, head))
+            self.producers.check_marker(head, self._marker(batch, head), level)
+        else:
+            self.producers.check_epoch(head)
 
     @_guarded
     def replicate(self, data: memoryview) -> Offset:

@@ -22,6 +22,9 @@ BATCHES_KEPT = 5
 NO_EPOCH = -1
 NO_SEQUENCE = -1
 NO_COORDINATOR_EPOCH = -1
+_EPOCH_MAX = 32_767
+_EPOCH_RISES_SINCE = 2
+"""The level of transaction.version."""
 
 
 class NotedBatch(NamedTuple):
@@ -36,6 +39,29 @@ class CompletedTxn(NamedTuple):
     txn: AbortedTxn
     """Its place, in the form of the transaction index."""
     aborted: bool
+
+
+class Unverified:
+    """A producer whose first batch of a transaction was not taken yet.
+
+    The coordinator is asked whether the partition is in the transaction, and may refuse it for now. Batches that were
+    sent after that one must not be taken before it, and what is known of the producer may not tell: it may be new here.
+    """
+
+    __slots__ = ("epoch", "lowest_sequence", "rises", "since_ms")
+
+    def __init__(self, epoch: int, sequence: int, since_ms: TimestampMs, *, rises: bool) -> None:
+        self.epoch = epoch
+        self.lowest_sequence = sequence
+        self.since_ms = since_ms
+        self.rises = rises
+        """Whether each transaction has an epoch of its own, and so begins with sequence 0."""
+
+    def meet(self, epoch: int, sequence: int) -> None:
+        if epoch > self.epoch:
+            self.epoch, self.lowest_sequence = epoch, sequence
+        elif epoch == self.epoch:
+            self.lowest_sequence = min(self.lowest_sequence, sequence)
 
 
 class Producer:
@@ -59,10 +85,12 @@ class Producer:
 class ProducerState:
     """All producers of one partition, as of `end_offset`."""
 
-    __slots__ = ("_open_txns", "_producers", "end_offset")
+    __slots__ = ("_open_txns", "_producers", "_unverified", "end_offset")
 
     def __init__(self, end_offset: Offset, producers: Iterable[Producer] = ()) -> None:
         self.end_offset = end_offset
+        self._unverified: dict[ProducerId, Unverified] | None = None
+        """Most of the time there are none."""
         self._producers = {producer.id: producer for producer in producers}
         self._open_txns = {
             producer.txn_first_offset: producer.id
@@ -83,6 +111,28 @@ class ProducerState:
     def first_undecided_offset(self) -> Offset | None:
         """Where the oldest open transaction starts."""
         return next(iter(self._open_txns), None)
+
+    def has_open_txn(self, id: ProducerId, epoch: int) -> bool:
+        producer = self._producers.get(id)
+        return producer is not None and producer.txn_first_offset >= 0 and producer.epoch == epoch
+
+    def is_verification_due(self, id: ProducerId, epoch: int, sequence: int, now: TimestampMs, *, rises: bool) -> bool:
+        """Whether the coordinator is to be asked before a transactional batch is taken: it would begin a transaction.
+
+        Raises InvalidProducerEpoch.
+        """
+        producer = self._producers.get(id)
+        if producer is not None and epoch < producer.epoch:
+            raise InvalidProducerEpoch(id, epoch, producer.epoch)
+        if self.has_open_txn(id, epoch):
+            return False
+        if self._unverified is None:
+            self._unverified = {}
+        known = self._unverified.get(id)
+        if known is None:
+            known = self._unverified[id] = Unverified(epoch, sequence, now, rises=rises)
+        known.meet(epoch, sequence)
+        return True
 
     def admit(self, head: BatchHead) -> NotedBatch | None:
         """May this batch of a client be appended? None for yes, the batch that it repeats for a repeat; else raises."""
@@ -108,11 +158,16 @@ class ProducerState:
 
     def check(self, head: BatchHead) -> None:
         """Refuse a data batch that is fenced, leaves a gap, or stands outside its producer's open transaction."""
+        self.check_epoch(head)
         producer = self._producers.get(head.producer_id)
+        unverified = self._unverified.get(head.producer_id) if self._unverified else None
+        if unverified is not None:
+            is_new = producer is None or not producer.batches
+            first = 0 if unverified.rises and is_new else unverified.lowest_sequence
+            if head.base_sequence > first:
+                raise OutOfOrderSequence(head.producer_id, head.base_sequence, first)
         if producer is None:
             return  # unknown or expired: any sequence may be the first
-        if head.producer_epoch < producer.epoch:
-            raise InvalidProducerEpoch(head.producer_id, head.producer_epoch, producer.epoch)
         if head.producer_epoch > producer.epoch:
             if head.base_sequence != 0 and producer.epoch != NO_EPOCH:
                 raise OutOfOrderSequence(head.producer_id, head.base_sequence, 0)
@@ -130,10 +185,20 @@ class ProducerState:
         if producer is not None and head.producer_epoch < producer.epoch:
             raise InvalidProducerEpoch(head.producer_id, head.producer_epoch, producer.epoch)
 
-    def check_marker(self, head: BatchHead, marker: EndTxnMarker) -> None:
-        """Refuse a marker of a fenced coordinator."""
+    def check_marker(self, head: BatchHead, marker: EndTxnMarker, level: int) -> None:
+        """Refuse a marker of a fenced producer or coordinator.
+
+        From level 2 of transaction.version on, the epoch of a marker is above that of the transaction that it ends. One
+        with the same is late, and would end the next transaction; where none is open it is a repeat, and harmless.
+        """
+        self.check_epoch(head)
         producer = self._producers.get(head.producer_id)
-        if producer is not None and marker.coordinator_epoch < producer.coordinator_epoch:
+        if producer is None:
+            return
+        is_same = head.producer_epoch == producer.epoch
+        if level >= _EPOCH_RISES_SINCE and is_same and producer.txn_first_offset >= 0 and producer.epoch < _EPOCH_MAX:
+            raise InvalidProducerEpoch(head.producer_id, head.producer_epoch, producer.epoch)
+        if marker.coordinator_epoch < producer.coordinator_epoch:
             raise TransactionCoordinatorFenced(
                 f"coordinator epoch {marker.coordinator_epoch} for producer {head.producer_id} is behind "
                 f"{producer.coordinator_epoch}"
@@ -152,15 +217,20 @@ class ProducerState:
             producer.epoch = head.producer_epoch
             producer.batches = (noted,)
         producer.last_timestamp = head.max_timestamp
-        if head.is_transactional and producer.txn_first_offset < 0:
-            producer.txn_first_offset = first
-            self._open_txns[first] = producer.id
+        if head.is_transactional:
+            if self._unverified:
+                self._unverified.pop(producer.id, None)
+            if producer.txn_first_offset < 0:
+                producer.txn_first_offset = first
+                self._open_txns[first] = producer.id
 
     def note_marker(self, head: BatchHead, at: Offset, marker: EndTxnMarker) -> CompletedTxn | None:
         """Take in the end of a transaction, at offset `at`; None where its producer had none open."""
         producer = self._producers.get(head.producer_id)
         if producer is None:
             producer = self._producers[head.producer_id] = Producer(head.producer_id)
+        if self._unverified:
+            self._forget_unverified(head)
         first = producer.txn_first_offset
         if producer.epoch != head.producer_epoch:
             producer.epoch = head.producer_epoch
@@ -175,6 +245,13 @@ class ProducerState:
         txn = AbortedTxn(head.producer_id, first, at, Offset(at + 1) if stable is None else stable)
         return CompletedTxn(txn, aborted=not marker.commit)
 
+    def _forget_unverified(self, marker: BatchHead) -> None:
+        assert self._unverified is not None
+        known = self._unverified.get(marker.producer_id)
+        # With the epoch of the marker it is of the transaction that comes next.
+        if known is not None and not (known.rises and known.epoch == marker.producer_epoch):
+            del self._unverified[marker.producer_id]
+
     def expire(self, now: TimestampMs, after_ms: int) -> int:
         """Forget producers that wrote nothing for `after_ms` and have no open transaction; returns how many."""
         gone = [
@@ -184,4 +261,7 @@ class ProducerState:
         ]
         for id in gone:
             del self._producers[id]
+        for id, unverified in list((self._unverified or {}).items()):
+            if self._unverified and now - unverified.since_ms >= after_ms:
+                del self._unverified[id]
         return len(gone)

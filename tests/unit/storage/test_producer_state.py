@@ -43,11 +43,12 @@ class Story:
             self.state.end_offset = Offset(self.state.end_offset + count)
         return known
 
-    def end(self, producer: ProducerId, *, commit: bool, epoch: int = 0, coordinator: int = 0) -> CompletedTxn | None:
+    def end(
+        self, producer: ProducerId, *, commit: bool, epoch: int = 0, coordinator: int = 0, level: int = 0
+    ) -> CompletedTxn | None:
         sent = parse_head(marker(producer, epoch, commit=commit, coordinator_epoch=coordinator))
         kind = EndTxnMarker(ControlType.COMMIT if commit else ControlType.ABORT, coordinator)
-        self.state.check_epoch(sent)
-        self.state.check_marker(sent, kind)
+        self.state.check_marker(sent, kind, level)
         ended = self.state.note_marker(sent, self.state.end_offset, kind)
         self.state.end_offset = Offset(self.state.end_offset + 1)
         return ended

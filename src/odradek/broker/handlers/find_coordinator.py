@@ -1,11 +1,11 @@
-"""FindCoordinator, versions 0 to 6, for groups. Of transactions and share partitions there is no coordinator yet."""
+"""FindCoordinator, versions 0 to 6, for groups and transactions. Share partitions have no coordinator yet."""
 
 import logging
 from collections.abc import Awaitable
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.offsets_topic import OFFSETS_TOPIC, OffsetsTopic
+from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, CoordinatorTopics
 from odradek.coordinators.partitioning import partition_of
 from odradek.metadata.uuids import from_text
 from odradek.model.error_code import ErrorCode
@@ -17,27 +17,33 @@ logger = logging.getLogger(__name__)
 VERSIONS = (0, 6)
 _MANY_SINCE = 4
 _SHARE_SINCE = 6
-_GROUP, _TRANSACTION, _SHARE = range(3)
+_SHARE = 2
+_TOPICS = {0: OFFSETS_TOPIC, 1: TRANSACTIONS_TOPIC}
+"""By what is coordinated."""
 
 
 class FindCoordinator:
-    def __init__(self, broker: Broker, topic: OffsetsTopic) -> None:
+    def __init__(self, broker: Broker, topics: CoordinatorTopics) -> None:
         self._broker = broker
-        self._topic = topic
+        self._topics = topics
 
     def handle(
         self, call: Call, request: FindCoordinatorRequest
     ) -> FindCoordinatorResponse | Awaitable[FindCoordinatorResponse]:
         is_asked = call.version < _MANY_SINCE or bool(request.coordinator_keys)
-        if request.key_type == _GROUP and is_asked and OFFSETS_TOPIC not in self._broker.image.topics:
-            return self._make_topic_first(call, request)
+        topic = _TOPICS.get(request.key_type)
+        if topic is not None and is_asked and topic not in self._broker.image.topics:
+            return self._make_topic_first(topic, call, request)
         return self._respond(call, request)
 
-    async def _make_topic_first(self, call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
+    async def _make_topic_first(
+        self, topic: str, call: Call, request: FindCoordinatorRequest
+    ) -> FindCoordinatorResponse:
         try:
-            await self._topic.make()
+            await self._topics.make(topic)
         except BrokerError as error:
-            logger.error("the topic of offsets cannot be made", extra={"reason": str(error)})
+            fields = {"topic": topic, "reason": str(error)}
+            logger.error("the topic of a coordinator cannot be made", extra=fields)
         return self._respond(call, request)
 
     def _respond(self, call: Call, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
@@ -55,20 +61,20 @@ class FindCoordinator:
 
     def _find(self, call: Call, kind: int, key: str) -> Coordinator:
         code = ErrorCode.INVALID_REQUEST
-        if kind == _GROUP:
-            if self._is_led_here(key):
+        if kind in _TOPICS:
+            if self._is_led_here(_TOPICS[kind], key):
                 host, port = self._broker.address_for(call.connection)
                 return Coordinator(key=key, node_id=self._broker.node_id, host=host, port=port, error_message="")
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        elif kind == _TRANSACTION or (kind == _SHARE and call.version >= _SHARE_SINCE and _is_share_key(key)):
+        elif kind == _SHARE and call.version >= _SHARE_SINCE and _is_share_key(key):
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=code, error_message="")
 
-    def _is_led_here(self, group_id: str) -> bool:
-        topic = self._broker.image.topics.get(OFFSETS_TOPIC)
+    def _is_led_here(self, topic_name: str, key: str) -> bool:
+        topic = self._broker.image.topics.get(topic_name)
         if topic is None:
             return False
-        placement = topic.partitions.get(partition_of(group_id, len(topic.partitions)))
+        placement = topic.partitions.get(partition_of(key, len(topic.partitions)))
         return placement is not None and placement.leader == self._broker.node_id
 
 

@@ -1,9 +1,10 @@
 """Produce, versions 3 to 13. Versions 0 to 2 are advertised for old clients and refused, as Kafka does it.
 
 Acks 0, 1 and all are the same here but for the answer: there is one replica, and an append has reached it when it is
-done. Transactional batches are taken as they come, since there is no coordinator yet.
+done. What may be written in a transaction is a matter of `odradek.broker.transactional_produce`.
 """
 
+from collections.abc import Awaitable
 from struct import Struct
 
 from odradek.broker.broker import Broker
@@ -11,6 +12,13 @@ from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER, NOT_MINE, Handled
 from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.partition import Partition
+from odradek.broker.transactional_produce import (
+    OPEN,
+    Gate,
+    TransactionalProduce,
+    is_batch_transactional,
+    is_transactional,
+)
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import (
     BatchTooLarge,
@@ -25,6 +33,7 @@ from odradek.model.errors import (
 )
 from odradek.model.numbers import NO_OFFSET
 from odradek.model.settings import LONG_MAX
+from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import LOG_OVERHEAD, MAGIC_AT, Codec
 from odradek.records.varint import Bytes
 from odradek.storage.log import Log
@@ -54,19 +63,45 @@ _ACKS_WITH_ANSWER = (1, -1)
 
 
 class Produce:
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, transactions: TransactionalProduce) -> None:
         self._broker = broker
+        self._transactions = transactions
 
     def handle(self, call: Call, request: ProduceRequest) -> Handled:
-        unsynced: list[Log] = []
+        if not is_transactional(request):
+            return self._produce(call, request, OPEN)
+        try:
+            gate = self._transactions.gate_for(call.version, request)
+        except BrokerError as error:
+            return self._answer(call, request, _refusal(request, error))
+        if gate.settled is None:
+            return self._produce(call, request, gate)
+        return self._produce_when_settled(call, request, gate.settled)
+
+    async def _produce_when_settled(
+        self, call: Call, request: ProduceRequest, settled: Awaitable[None]
+    ) -> ProduceResponse | None:
+        """What joined the transaction is synced before anything is written in it."""
+        try:
+            await settled
+            gate = self._transactions.gate_for(call.version, request)  # the transaction may have ended meanwhile
+        except BrokerError as error:
+            return self._answer(call, request, _refusal(request, error))
+        produced = self._produce(call, request, gate)
+        return await produced if isinstance(produced, Awaitable) else produced
+
+    def _produce(
+        self, call: Call, request: ProduceRequest, gate: Gate
+    ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+        work = _Work(gate, call.version >= _ZSTD_SINCE)
         answers = [
-            self._produce_topic(call.version, topic, request.acks, unsynced)
+            self._produce_topic(call.version, topic, request.acks, work)
             for topic in request.topic_data
             if topic.partition_data
         ]
         response = ProduceResponse(responses=tuple(answers))
-        if unsynced:
-            return self._answer_when_synced(call, request, response, unsynced)
+        if work.unsynced:
+            return self._answer_when_synced(call, request, response, work.unsynced)
         return response if request.acks else self._answer(call, request, response)
 
     def handle_single(self, call: Call, body: memoryview) -> Handled:
@@ -81,11 +116,11 @@ class Produce:
             partition = self._broker.partition(topic, single.partition)
         except (BrokerError, UnicodeDecodeError):
             return NOT_MINE
-        log = partition.log
-        if topic in INTERNAL_TOPICS or log.config.flush_messages != LONG_MAX:
+        log, records = partition.log, single.records
+        if topic in INTERNAL_TOPICS or log.config.flush_messages != LONG_MAX or is_batch_transactional(records):
             return NOT_MINE
         try:
-            base_offset, append_time = partition.produce(_one_batch(single.records))
+            base_offset, append_time = partition.produce(_one_batch(records))
         except BrokerError as error:
             failed = TopicProduceResponse(
                 name="" if by_id else topic,
@@ -122,9 +157,7 @@ class Produce:
             response = ProduceResponse(responses=failed)
         return self._answer(call, request, response)
 
-    def _produce_topic(
-        self, version: int, topic: TopicProduceData, acks: int, unsynced: list[Log]
-    ) -> TopicProduceResponse:
+    def _produce_topic(self, version: int, topic: TopicProduceData, acks: int, work: "_Work") -> TopicProduceResponse:
         try:
             name = topic.name if version < _BY_ID_SINCE else self._broker.name_of(topic.topic_id)
             if acks not in _ACKS:
@@ -132,33 +165,45 @@ class Produce:
         except BrokerError as error:
             parts = [_failure(part.index, error) for part in topic.partition_data]
         else:
-            has_zstd = version >= _ZSTD_SINCE
-            parts = [self._produce_partition(name, part, unsynced, has_zstd) for part in topic.partition_data]
+            parts = [self._produce_partition(name, part, work) for part in topic.partition_data]
         return TopicProduceResponse(name=topic.name, topic_id=topic.topic_id, partition_responses=tuple(parts))
 
-    def _produce_partition(
-        self, topic: str, data: PartitionProduceData, unsynced: list[Log], has_zstd: bool
-    ) -> PartitionProduceResponse:
+    def _produce_partition(self, topic: str, data: PartitionProduceData, work: "_Work") -> PartitionProduceResponse:
         partition = None
+        gate, place = work.gate, TopicPartition(topic, data.index)
+        if place in gate.refused:
+            return _failure(data.index, gate.refused[place])
         try:
             partition = self._broker.partition(topic, data.index)
             if topic in INTERNAL_TOPICS:
                 raise InvalidTopic(f"{topic} is written by brokers only")
             batch = _one_batch(data.records or b"")
-            if not has_zstd and len(batch) > _CODEC_AT and batch[_CODEC_AT] & 7 == Codec.ZSTD:
+            if not work.has_zstd and len(batch) > _CODEC_AT and batch[_CODEC_AT] & 7 == Codec.ZSTD:
                 raise UnsupportedCodec(f"zstd comes with version {_ZSTD_SINCE}")
-            base_offset, append_time = partition.produce(batch)
+            base_offset, append_time = partition.produce(batch, is_joined=place in gate.joined)
         except BrokerError as error:
             return _failure(data.index, error, partition)
         log = partition.log
         if log.end_offset - log.recovery_point >= log.config.flush_messages:
-            unsynced.append(log)
+            work.unsynced.append(log)
         return PartitionProduceResponse(
             index=data.index,
             base_offset=base_offset,
             log_append_time_ms=append_time,
             log_start_offset=log.start_offset,
         )
+
+
+class _Work:
+    """What the partitions of a request have in common."""
+
+    __slots__ = ("gate", "has_zstd", "unsynced")
+
+    def __init__(self, gate: Gate, has_zstd: bool) -> None:
+        self.gate = gate
+        self.has_zstd = has_zstd
+        self.unsynced: list[Log] = []
+        """Logs that are to be synced before the answer."""
 
 
 class _InvalidAcks(BrokerError):
@@ -198,6 +243,21 @@ def _size_of_batch(view: memoryview) -> int | None:
 
 
 _UNREAD = (InvalidTopic, CorruptBatch, _NotOneBatch, UnsupportedCodec, MessageTooLarge, BatchTooLarge, StorageFailed)
+
+
+def _refusal(request: ProduceRequest, error: BrokerError) -> ProduceResponse:
+    """Of all that it asks for."""
+    return ProduceResponse(
+        responses=tuple(
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=tuple(_failure(part.index, error) for part in topic.partition_data),
+            )
+            for topic in request.topic_data
+            if topic.partition_data
+        )
+    )
 
 
 def _failure(index: int, error: BrokerError, partition: Partition | None = None) -> PartitionProduceResponse:

@@ -1,6 +1,5 @@
 """The groups of one partition of `__consumer_offsets`: all kinds behind one door."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from odradek.coordinators.decision import Decision, Stored
@@ -8,16 +7,15 @@ from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound
+from odradek.coordinators.groups.expiry import Expiry
 from odradek.coordinators.groups.group import Group, GroupKind
 from odradek.coordinators.groups.migration.migration import Migration
 from odradek.coordinators.groups.offsets.offsets import Offsets
+from odradek.coordinators.groups.offsets.transactional import TransactionalCommits
 from odradek.coordinators.groups.unserved import UnservedGroups
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
-from odradek.model.errors import BrokerError
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
-
-_EXPIRY = Deadline(Due.EXPIRY, "")
 
 _OFFSETS = (0, 1)
 _CLASSIC = (2,)
@@ -36,6 +34,8 @@ class GroupShard:
         self.migration = Migration(self.groups, self.classic, self.consumer, context)
         """Takes what members of either protocol ask, and finds out which kind of group it is for."""
         self.offsets = Offsets(self.groups, context, self.classic)
+        self.transactional = TransactionalCommits(self.groups, context)
+        self._expiry = Expiry(self.groups, self.offsets, context)
         self._unserved = UnservedGroups(self.groups)
 
     def delete(self, group_id: str) -> tuple[Stored, ...]:
@@ -65,37 +65,17 @@ class GroupShard:
         self.offsets.end_transaction(producer_id, commit=commit)
 
     def loaded(self) -> Decision:
-        self._expire_later()
+        self._expiry.begin()
         return self.classic.loaded() + self.consumer.loaded()
 
     # --- what happens without being asked for
 
     def expired(self, deadline: Deadline) -> Decision:
         if deadline.due is Due.EXPIRY:
-            self._expire_later()
-            return Decision(tuple(self._out_of_use()), is_atomic=False)
+            return self._expiry.due()
         return self.migration.expired(deadline)
 
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
         decision = self.consumer.topics_changed(delta, image)
         deleted = delta.topics.deleted
         return decision + Decision(self.offsets.topics_deleted(deleted), is_atomic=False) if deleted else decision
-
-    def _expire_later(self) -> None:
-        self._context.timers.set(_EXPIRY, self._context.config().offsets_retention_check_interval_ms)
-
-    def _out_of_use(self) -> Iterator[Stored]:
-        """What deletes offsets that expired, and groups without members that have none."""
-        for group in self.groups.values():
-            records, is_all = self.offsets.expire(group)
-            yield from records
-            if is_all and _is_over(group):
-                yield from group.tombstones()
-
-
-def _is_over(group: Group) -> bool:
-    try:
-        group.check_delete()
-    except BrokerError:
-        return False
-    return True

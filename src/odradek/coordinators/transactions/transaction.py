@@ -1,7 +1,7 @@
 """What is known of a transactional id. A value: each step makes another one, which a record has or will have."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -44,7 +44,7 @@ class Transaction:
     timeout_ms: int
     updated_ms: TimestampMs
     state: TransactionState = TransactionState.EMPTY
-    partitions: Mapping[TopicPartition, None] = _NO_PARTITIONS
+    partitions: Mapping[TopicPartition, None] = field(default_factory=lambda: _NO_PARTITIONS)
     """In the order that they joined in."""
     started_ms: TimestampMs = NO_TIMESTAMP
     previous_producer_id: ProducerId = NO_PRODUCER_ID

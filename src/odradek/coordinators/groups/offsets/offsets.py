@@ -171,6 +171,10 @@ class Offsets:
         """Whether one is committed, or may be by an open transaction."""
         return self._table.has(group_id, topic, partition) or self._pending.has(group_id, topic, partition)
 
+    def count(self, group_id: str) -> int:
+        """How many are committed in a group."""
+        return self._table.count(group_id)
+
     def committed(self, group_id: str, topic: str, partition: int) -> Committed | None:
         return self._table.get(group_id, topic, partition)
 

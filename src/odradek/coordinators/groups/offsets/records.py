@@ -4,6 +4,7 @@ from odradek.coordinators.decision import Stored
 from odradek.metadata.image import Topic
 from odradek.model.numbers import NO_TIMESTAMP, TimestampMs
 from odradek.wire.messages.offset_commit import OffsetCommitRequestPartition
+from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitRequestPartition
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 
 _VERSION = 4
@@ -26,6 +27,20 @@ def commit_record(
             topic_id=topic.id,
         ),
         _VERSION if expire == NO_TIMESTAMP else _VERSION_WITH_EXPIRY,
+    )
+
+
+def pending_record(group_id: str, topic: str, asked: TxnOffsetCommitRequestPartition, now: TimestampMs) -> Stored:
+    """Within a transaction. Kafka does not say the topic's id there."""
+    return Stored(
+        OffsetCommitKey(group=group_id, topic=topic, partition=asked.partition_index),
+        OffsetCommitValue(
+            offset=asked.committed_offset,
+            leader_epoch=asked.committed_leader_epoch,
+            metadata=asked.committed_metadata or "",
+            commit_timestamp=now,
+        ),
+        _VERSION,
     )
 
 

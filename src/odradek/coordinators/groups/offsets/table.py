@@ -54,6 +54,9 @@ class OffsetTable:
         for partition, packed in self._groups.get(group_id, _NOTHING).get(topic, {}).items():
             yield partition, unpack(packed)
 
+    def count(self, group_id: str) -> int:
+        return sum(map(len, self._groups.get(group_id, _NOTHING).values()))
+
     def groups_with(self, topic: str) -> list[str]:
         return [group_id for group_id, topics in self._groups.items() if topic in topics]
 

@@ -1,0 +1,98 @@
+"""A coordinator of this node, as handlers reach it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Generic, TypeAlias, TypeVar
+
+from odradek.broker.call import Call
+from odradek.broker.dispatch import LATER
+from odradek.coordinators.decision import Asked, Decision
+from odradek.coordinators.runtime import Runtime, Waiter
+from odradek.coordinators.shard import Shard
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError
+from odradek.wire.schema import Message
+
+S = TypeVar("S", bound=Shard)
+
+Refusal: TypeAlias = Callable[[ErrorCode], Message]
+"""Makes the response that says nothing but this."""
+
+
+class Coordinator(Generic[S]):
+    """Keys are what it coordinates: groups, or transactional ids."""
+
+    def __init__(self, runtime: Runtime[S]) -> None:
+        self._runtime = runtime
+
+    def ask(self, call: Call, key: str, command: Callable[[S, Asked], Decision], refusal: Refusal) -> object:
+        """Have the shard of a key decide; the answer leaves once that is recorded, or when its time comes.
+
+        What a handler returns. A BrokerError of the command, or of a coordinator that is not there, becomes a refusal.
+        """
+        ticket = _Ticket(call, refusal)
+        asked = Asked(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
+        self._runtime.submit(key, ticket, lambda shard: command(shard, asked))
+        return LATER
+
+    async def answer(self, call: Call, key: str, command: Callable[[S, Asked], Decision], refusal: Refusal) -> Message:
+        """The same for one who waits himself."""
+        ticket = _Awaited(asyncio.get_running_loop().create_future())
+        asked = Asked(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
+        self._runtime.submit(key, ticket, lambda shard: command(shard, asked))
+        try:
+            return await ticket.outcome
+        except BrokerError as error:
+            return refusal(error.code)
+
+    def submit(self, key: str, ticket: Waiter, command: Callable[[S], Decision]) -> None:
+        """Have the shard of a key decide. The ticket hears of the outcome, now or later."""
+        self._runtime.submit(key, ticket, command)
+
+    def decide(self, key: str, command: Callable[[S], Decision]) -> Awaitable[None] | None:
+        """Have the shard of a key decide something that is answered to nobody. Raises a BrokerError.
+
+        Where that must be synced before anybody relies on it, what is returned waits for it, and may raise one too.
+        """
+        return self._runtime.decide(key, command)
+
+    def shard_of(self, key: str) -> S:
+        """To read from. Raises NotCoordinator or CoordinatorLoading."""
+        return self._runtime.shard_of(key)
+
+    def shards(self) -> Iterator[S]:
+        """All of this node. Raises as `shard_of` does where one of them cannot be read."""
+        return self._runtime.shards()
+
+
+class _Ticket:
+    """Answers a call."""
+
+    __slots__ = ("_call", "_refusal")
+
+    def __init__(self, call: Call, refusal: Refusal) -> None:
+        self._call = call
+        self._refusal = refusal
+
+    def answer(self, response: Message) -> None:
+        self._call.respond(response)
+
+    def fail(self, error: BrokerError) -> None:
+        self._call.respond(self._refusal(error.code))
+
+
+class _Awaited:
+    """Answers a coroutine, which may have been cancelled meanwhile."""
+
+    __slots__ = ("outcome",)
+
+    def __init__(self, outcome: "asyncio.Future[Message]") -> None:
+        self.outcome = outcome
+
+    def answer(self, response: Message) -> None:
+        if not self.outcome.done():
+            self.outcome.set_result(response)
+
+    def fail(self, error: BrokerError) -> None:
+        if not self.outcome.done():
+            self.outcome.set_exception(error)

@@ -1,0 +1,136 @@
+"""AddPartitionsToTxn, versions 0 to 5: clients send up to 3; from 4 on it is for brokers, and for many transactions."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from typing import NamedTuple
+
+from odradek.broker.broker import Broker
+from odradek.broker.call import Call
+from odradek.broker.transactions import Transactions
+from odradek.coordinators.transactions.joining import check_id
+from odradek.coordinators.transactions.transaction import EPOCH_RISES_SINCE, Claim
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError
+from odradek.model.numbers import ProducerId
+from odradek.model.topic_partition import TopicPartition
+from odradek.wire.messages.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+    AddPartitionsToTxnTransaction,
+)
+
+VERSIONS = (0, 5)
+_MANY_SINCE = 4
+_FENCED_SINCE = 2
+"""Older clients know a fenced producer by its epoch."""
+_OLD_CLIENT = 0
+
+
+class _Outcome(NamedTuple):
+    transactional_id: str
+    codes: dict[TopicPartition, ErrorCode]
+    settled: Awaitable[None] | None = None
+
+
+class AddPartitionsToTxn:
+    def __init__(self, broker: Broker, transactions: Transactions) -> None:
+        self._broker = broker
+        self._transactions = transactions
+
+    def handle(
+        self, call: Call, request: AddPartitionsToTxnRequest
+    ) -> AddPartitionsToTxnResponse | Awaitable[AddPartitionsToTxnResponse]:
+        outcomes = [self._add(call.version, each) for each in _transactions_of(call.version, request)]
+        if all(each.settled is None for each in outcomes):
+            return _response(call.version, outcomes)
+        return self._answer_when_settled(call.version, outcomes)
+
+    async def _answer_when_settled(self, version: int, outcomes: list[_Outcome]) -> AddPartitionsToTxnResponse:
+        done = await asyncio.gather(*(_settle(each) for each in outcomes))
+        return _response(version, done)
+
+    def _add(self, version: int, asked: AddPartitionsToTxnTransaction) -> _Outcome:
+        transactional_id = asked.transactional_id
+        partitions = [TopicPartition(topic.name, number) for topic in asked.topics for number in topic.partitions]
+        unknown = [each for each in partitions if not self._is_there(each)]
+        if unknown:
+            codes = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
+            return _Outcome(transactional_id, codes | dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        who = Claim(transactional_id, ProducerId(asked.producer_id), asked.producer_epoch)
+        try:
+            check_id(transactional_id)
+            if asked.verify_only:
+                return _Outcome(transactional_id, self._verify(who, partitions))
+            level = EPOCH_RISES_SINCE if version >= _MANY_SINCE else _OLD_CLIENT
+            settled = self._transactions.decide(transactional_id, lambda shard: shard.join(who, partitions, level))
+        except BrokerError as error:
+            return _Outcome(transactional_id, dict.fromkeys(partitions, _told(version, error)))
+        return _Outcome(transactional_id, dict.fromkeys(partitions, ErrorCode.NONE), settled)
+
+    def _verify(self, who: Claim, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
+        shard = self._transactions.shard_of(who.transactional_id)
+        codes = {}
+        for partition in partitions:
+            try:
+                shard.check_joined(who, partition)
+            except BrokerError as error:
+                codes[partition] = error.code
+            else:
+                codes[partition] = ErrorCode.NONE
+        return codes
+
+    def _is_there(self, partition: TopicPartition) -> bool:
+        topic = self._broker.image.topics.get(partition.topic)
+        return topic is not None and partition.partition in topic.partitions
+
+
+def _transactions_of(version: int, request: AddPartitionsToTxnRequest) -> Sequence[AddPartitionsToTxnTransaction]:
+    if version >= _MANY_SINCE:
+        return request.transactions
+    return (
+        AddPartitionsToTxnTransaction(
+            transactional_id=request.v3_and_below_transactional_id,
+            producer_id=request.v3_and_below_producer_id,
+            producer_epoch=request.v3_and_below_producer_epoch,
+            topics=request.v3_and_below_topics,
+        ),
+    )
+
+
+async def _settle(outcome: _Outcome) -> _Outcome:
+    if outcome.settled is not None:
+        try:
+            await outcome.settled
+        except BrokerError as error:
+            return _Outcome(outcome.transactional_id, dict.fromkeys(outcome.codes, error.code))
+    return outcome
+
+
+def _told(version: int, error: BrokerError) -> ErrorCode:
+    is_fenced = error.code is ErrorCode.PRODUCER_FENCED
+    return ErrorCode.INVALID_PRODUCER_EPOCH if is_fenced and version < _FENCED_SINCE else error.code
+
+
+def _response(version: int, outcomes: Sequence[_Outcome]) -> AddPartitionsToTxnResponse:
+    if version < _MANY_SINCE:
+        return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_results(outcomes[0]))
+    return AddPartitionsToTxnResponse(
+        results_by_transaction=tuple(
+            AddPartitionsToTxnResult(transactional_id=each.transactional_id, topic_results=_results(each))
+            for each in outcomes
+        )
+    )
+
+
+def _results(outcome: _Outcome) -> tuple[AddPartitionsToTxnTopicResult, ...]:
+    topics: dict[str, list[AddPartitionsToTxnPartitionResult]] = {}
+    for (topic, partition), code in outcome.codes.items():
+        result = AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=code)
+        topics.setdefault(topic, []).append(result)
+    return tuple(
+        AddPartitionsToTxnTopicResult(name=name, results_by_partition=tuple(results))
+        for name, results in topics.items()
+    )

@@ -1,0 +1,104 @@
+"""TxnOffsetCommit, versions 0 to 5. From version 5 on the offsets join the transaction by being committed in it."""
+
+from collections.abc import Awaitable, Callable
+
+from odradek.broker.broker import Broker
+from odradek.broker.call import Call
+from odradek.broker.groups import Groups
+from odradek.broker.transactions import ClientKnows, Transactions
+from odradek.coordinators.decision import Asked, Decision
+from odradek.coordinators.errors import NotCoordinator
+from odradek.coordinators.groups.offsets.transactional import Commit
+from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.transactions.transaction import Claim
+from odradek.model.clock import Clock
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BrokerError, UnknownTopicOrPartition
+from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from odradek.wire.schema import Message
+
+VERSIONS = (0, 5)
+_JOINING_SINCE = 5
+_ABORTABLE_SINCE = 4
+_LOADING_SINCE = 2
+"""Older clients know no coordinator that is loading."""
+_NO_SEQUENCE = -1
+
+
+class TxnOffsetCommit:
+    def __init__(
+        self,
+        broker: Broker,
+        groups: Groups,
+        transactions: Transactions,
+        clock: Clock,
+        is_verifying: Callable[[], bool],
+    ) -> None:
+        """`is_verifying` is transaction.partition.verification.enable."""
+        self._broker = broker
+        self._groups = groups
+        self._transactions = transactions
+        self._clock = clock
+        self._is_verifying = is_verifying
+
+    def handle(self, call: Call, request: TxnOffsetCommitRequest) -> object:
+        commit = Commit(request, self._broker.image)
+        if not commit.wanted:
+            return commit.response()
+        if not request.group_id:
+            return commit.refusal(ErrorCode.INVALID_GROUP_ID)
+        try:
+            settled = self._admit(call.version, commit)
+        except BrokerError as error:
+            return _refusal(call.version, commit, error.code)
+        if settled is not None:
+            return self._commit_when_settled(call, commit, settled)
+        return self._groups.ask(
+            call, request.group_id, _command(commit), lambda code: _refusal(call.version, commit, code)
+        )
+
+    async def _commit_when_settled(self, call: Call, commit: Commit, settled: Awaitable[None]) -> Message:
+        """What joined the transaction is synced before anything is written in it."""
+        try:
+            await settled
+            self._admit(call.version, commit)  # the transaction may have ended meanwhile
+        except BrokerError as error:
+            return _refusal(call.version, commit, error.code)
+        return await self._groups.answer(
+            call, commit.request.group_id, _command(commit), lambda code: _refusal(call.version, commit, code)
+        )
+
+    def _admit(self, version: int, commit: Commit) -> Awaitable[None] | None:
+        """Raises unless the partition of the group is in the transaction, or joins it."""
+        knows = _known_in(version)
+        if knows is not ClientKnows.JOINING and not self._is_verifying():
+            return None
+        request, writer = commit.request, commit.writer
+        place = self._groups.partition_of(request.group_id)
+        try:
+            producers = self._broker.partition(*place).log.producers
+        except UnknownTopicOrPartition as error:
+            raise NotCoordinator(str(error)) from None
+        rises = knows is ClientKnows.JOINING
+        if not producers.is_verification_due(*writer, _NO_SEQUENCE, self._clock.now_ms(), rises=rises):
+            return None
+        refused, settled = self._transactions.admit(Claim(request.transactional_id, *writer), (place,), knows)
+        if refused:
+            raise refused[place]
+        return settled
+
+
+def _command(commit: Commit) -> Callable[[GroupShard, Asked], Decision]:
+    return lambda shard, asked: shard.transactional.commit(asked, commit)
+
+
+def _known_in(version: int) -> ClientKnows:
+    if version >= _JOINING_SINCE:
+        return ClientKnows.JOINING
+    return ClientKnows.ABORTABLE if version >= _ABORTABLE_SINCE else ClientKnows.NOTHING
+
+
+def _refusal(version: int, commit: Commit, code: ErrorCode) -> TxnOffsetCommitResponse:
+    if code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _LOADING_SINCE:
+        code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return commit.refusal(code)
