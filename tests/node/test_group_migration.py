@@ -65,7 +65,10 @@ class Reader:
     def _process(self, records: list[Message]) -> None:
         ends: dict[int, int] = {}
         for record in records:
-            assert record.error() is None, record.error()
+            if (error := record.error()) is not None:
+                # Members that join while the group moves are told to join again, which is not fatal.
+                assert not error.fatal(), error
+                continue
             at, offset = record.partition(), record.offset()
             assert at is not None
             assert offset is not None

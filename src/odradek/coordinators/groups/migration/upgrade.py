@@ -15,6 +15,9 @@ from odradek.model.numbers import TimestampMs
 from odradek.wire.records.consumer_group import ClassicMemberMetadata, ClassicProtocol
 
 _POLICIES = ("upgrade", "bidirectional")
+_OWN = ("range", "roundrobin", "sticky", "cooperative-sticky")
+"""Assignors that clients bring along. None of them reads what comes with an assignment, though librdkafka sends back
+there what members told, and Kafka then takes its sticky ones for others."""
 _NEVER = TimestampMs(0)
 """So that the first target of the new group need not wait."""
 
@@ -61,7 +64,7 @@ def _target(group: ClassicGroup, member: ClassicMember, topics: TopicView) -> As
         assignment = read_assignment(member.assignment)
     except BadRequest as error:
         raise GroupNotFound(f"the assignment of {member.member_id} in group {group.group_id}: {error}") from None
-    if assignment.user_data:
+    if assignment.user_data and group.protocol not in _OWN:
         raise GroupNotFound(
             f"group {group.group_id} has an assignor of its own, which tells members more than partitions"
         )

@@ -160,7 +160,9 @@ def test_a_group_with_more_members_than_consumer_groups_may_have_stays() -> None
 # --- members that cannot be taken over
 
 
-def formed(stage: MigrationStage, metadata: bytes, assignment: bytes, protocol_type: str = "consumer") -> None:
+def formed(
+    stage: MigrationStage, metadata: bytes, assignment: bytes, protocol_type: str = "consumer", protocol: str = "p"
+) -> None:
     """A group of one member that says just this."""
 
     def join(member_id: str) -> str:
@@ -170,7 +172,7 @@ def formed(stage: MigrationStage, metadata: bytes, assignment: bytes, protocol_t
             rebalance_timeout_ms=10_000,
             member_id=member_id,
             protocol_type=protocol_type,
-            protocols=(JoinGroupRequestProtocol(name="p", metadata=metadata),),
+            protocols=(JoinGroupRequestProtocol(name=protocol, metadata=metadata),),
         )
         asked = stage.asked(9)
         stage.perform(stage.members.join(asked, request))
@@ -185,7 +187,7 @@ def formed(stage: MigrationStage, metadata: bytes, assignment: bytes, protocol_t
         generation_id=1,
         member_id=member_id,
         protocol_type=protocol_type,
-        protocol_name="p",
+        protocol_name=protocol,
         assignments=(given,),
     )
     stage.perform(stage.members.sync(stage.asked(5), sync))
@@ -208,6 +210,12 @@ def test_a_group_whose_members_cannot_be_read_stays(stage: MigrationStage, metad
     two.beat()
     assert two.error is ErrorCode.GROUP_ID_NOT_FOUND
     assert (stage.kind, len(stage.log)) == (GroupKind.CLASSIC, size)
+
+
+def test_what_librdkafka_sends_back_with_an_assignment_keeps_no_group(stage: MigrationStage) -> None:
+    formed(stage, b"\0\0\0\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0\0\1x", protocol="cooperative-sticky")
+    Consumer(stage).beat()
+    assert stage.kind is GroupKind.CONSUMER
 
 
 def test_what_follows_a_subscription_of_a_later_version_is_overlooked(stage: MigrationStage) -> None:
