@@ -283,6 +283,20 @@ class TestExpiry:
         stage.wait(DAY_MS)
         assert stage.committed() == {}
 
+    def test_of_many_groups_is_done_in_turns(self, stage: OffsetStage) -> None:
+        stage.perform(stage.shard.loaded())
+        for number in range(1_200):
+            stage.commit(offsets("orders", 1, 0, 1), group_id=f"group-{number}")
+        stage.wait(8 * DAY_MS)
+        assert 0 < len(stage.shard.groups) < 1_200
+        stage.wait(5)
+        stage.wait(5)
+        stage.wait(5)
+        assert len(stage.shard.groups) == 0
+        before = len(stage.log)
+        stage.wait(9 * MINUTE_MS)
+        assert len(stage.log) == before, "the next round is not before its time"
+
 
 class TestUnservedGroups:
     def make_share_group(self, stage: OffsetStage, *, members: bool) -> None:
