@@ -1,10 +1,12 @@
 """Classic groups: their members, and what tools ask of groups, with the answers of Apache Kafka."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
+from odradek.coordinators.partitioning import partition_of
+from odradek.testing.same_answers import SETTINGS, Asker, Case, Level, Side, differences
 from odradek.wire.codec import encode
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -14,7 +16,9 @@ from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestP
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.wire.messages.list_groups import ListGroupsRequest
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from odradek.wire.records.classic_group import GroupMetadataKey
 from odradek.wire.records.consumer_protocol import ConsumerProtocolSubscription
+from odradek.wire.stored import CONSUMER_OFFSETS
 
 STATIC_SINCE = 5
 """In JoinGroup; the versions of the others are less by two."""
@@ -85,7 +89,7 @@ def assigned(**assignments: bytes) -> tuple[SyncGroupRequestAssignment, ...]:
 
 async def enter(ask: Asker, group_id: str, **fields: object) -> JoinGroupResponse:
     """A member joins for the first time, in one step or two, and does not wait for others."""
-    told: JoinGroupResponse = await ask(joining(group_id, **fields))
+    told: JoinGroupResponse = await ask(joining(group_id, "", **fields))
     if told.error_code:
         told = await ask(joining(group_id, told.member_id, **fields))
     return told
@@ -200,9 +204,7 @@ async def protocols(ask: Asker) -> None:
     await ask(syncing(ask, group_id, 2, first))
     other = await group(ask, "connect")
     told = await enter(ask, other, protocol_type="connect", protocols=knowing("compatible"))
-    await ask(
-        syncing(ask, other, 1, told.member_id, **(_connect if ask.level is Level.HIGHEST else {}))  # type: ignore[arg-type]
-    )
+    await ask(syncing(ask, other, 1, told.member_id, **(_connect if ask.level is Level.HIGHEST else {})))
     await ask(DescribeGroupsRequest(groups=(other,)))
 
 
@@ -299,6 +301,35 @@ async def pending_static(ask: Asker) -> None:
     await ask(joining(group_id, pending))
 
 
+# --- records
+
+
+async def records(ask: Asker) -> None:
+    """What is in the log of a group after a life of it: when something is written, in which version, and what."""
+    group_id = await group(ask, "recorded")
+    member = await alone(ask, group_id)
+    await ask(joining(group_id, member, protocols=knowing("range")))
+    await ask(syncing(ask, group_id, 2, member, assignments=assigned(**{member: b"mine", "nobody": b"else"})))
+    await ask(leaving(ask, group_id, MemberIdentity(member_id=member)))
+    await ask(joining(group_id, protocols=()))
+    for _ in range(2):
+        static = await ask(joining(group_id, group_instance_id="a"), 9)
+        await ask(syncing(ask, group_id, static.generation_id, static.member_id))
+    gone = MemberIdentity(member_id="", group_instance_id="a")
+    await ask(LeaveGroupRequest(group_id=group_id, members=(gone,)), 5)
+    await ask(DeleteGroupsRequest(groups_names=(group_id,)))
+    ask.keep([stored async for stored in records_of_group(ask, group_id)])
+
+
+async def records_of_group(ask: Asker, group_id: str) -> AsyncIterator[tuple[object, ...]]:
+    partition = partition_of(group_id, int(SETTINGS["offsets.topic.num.partitions"]))
+    for record in await ask.stored("__consumer_offsets", partition):
+        assert record.key is not None
+        key = CONSUMER_OFFSETS.read_key(record.key)
+        if key == GroupMetadataKey(group=group_id):
+            yield (None,) if record.value is None else CONSUMER_OFFSETS.read_value(key, record.value)
+
+
 # --- tools
 
 
@@ -364,6 +395,7 @@ CASES: list[Case] = [
     leaving_together,
     static_members,
     pending_static,
+    records,
     describing,
     listing,
     deleting,

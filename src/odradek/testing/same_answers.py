@@ -11,7 +11,9 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from odradek.model.errors import UnsupportedVersion
+from odradek.records.record import Record
 from odradek.testing.raw_client import RawClient
+from odradek.testing.reading import read_partition
 from odradek.wire.apis import APIS
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.create_topics import (
@@ -101,6 +103,14 @@ class Asker:
             return await other.quietly(request, version)
         finally:
             await other.close()
+
+    async def stored(self, topic: str, partition: int) -> list[Record]:
+        """All records of a partition, which are not compared as such."""
+        client = await RawClient.connect("127.0.0.1", self._side.port)
+        try:
+            return (await read_partition(client, topic, partition)).records
+        finally:
+            await client.close()
 
     async def raw(self, key: int, version: int) -> str:
         """What follows on the head of a request alone, in any API and version: an answer in hex, or none."""
@@ -276,7 +286,9 @@ _WORDS = frozenset({"documentation", "batch_index_error_message"})
 _OWN_SETTINGS = frozenset({"controller.quorum.voters", "listeners", "log.dirs"})
 """Settings that each has its own of: addresses and paths. Kafka needs to be told who its controller is."""
 
-_MOMENTS = frozenset({"last_fetch_timestamp", "last_caught_up_timestamp", "log_append_time_ms"})
+_MOMENTS = frozenset(
+    {"current_state_timestamp", "last_fetch_timestamp", "last_caught_up_timestamp", "log_append_time_ms"}
+)
 
 _NOT_COMPARED = frozenset(
     {
