@@ -1,8 +1,9 @@
 """Groups of the consumer protocol, with the answers and the records of Apache Kafka."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from itertools import groupby
-from typing import Any
+from random import Random
+from typing import Any, TypeVar
 
 import pytest
 
@@ -10,8 +11,7 @@ from odradek.coordinators.groups.consumer.topics import hash_of_topic
 from odradek.coordinators.groups.xxh3 import xxh3_64
 from odradek.metadata.image import EMPTY, Topic
 from odradek.model.error_code import ErrorCode
-from odradek.records.batch import parse_head
-from odradek.records.record import read_records
+from odradek.testing.group_records import records_of
 from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.consumer_group_describe import (
     Assignment,
@@ -27,7 +27,6 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
-from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -47,17 +46,18 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
 )
 from odradek.wire.records.consumer_group import (
+    ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMetadataValue,
     ConsumerGroupRegularExpressionValue,
     ConsumerGroupTargetAssignmentMemberKey,
+    ConsumerGroupTargetAssignmentMemberValue,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
-from odradek.wire.schema import Message, replace
-from odradek.wire.stored import CONSUMER_OFFSETS
+from odradek.wire.schema import Message, Struct, replace
 
 _GROUP_RESOURCE = 32
-_OFFSETS = "__consumer_offsets"
-_PARTITIONS = 2
+_HISTORIES = 8
+_STEPS = 60
 
 
 class Group:
@@ -97,7 +97,7 @@ class Group:
         while True:
             answer: ConsumerGroupHeartbeatResponse = await self.ask.quietly(request, version)
             if answer.error_code not in (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR):
-                return answer
+                return replace(answer, assignment=answer.assignment and _sorted(answer.assignment))
 
     async def join(self, member: str, *topics: str, **fields: Any) -> ConsumerGroupHeartbeatResponse:
         known = {"rebalance_timeout_ms": 300_000, "subscribed_topic_names": topics, "topic_partitions": ()}
@@ -121,13 +121,12 @@ class Group:
     async def keep_records(self, *topics: str) -> None:
         """What the group wrote, without times. The hash must be that of these topics."""
         expected = await self._hash(topics)
-        records = [record async for record in self._records()]
-        told = [(key, self._told(value, expected)) for key, value in records]
+        told = [(key, self._told(value, expected)) for key, value in await records_of(self.ask, self.id)]
         # Within a batch, Kafka writes the targets of members in the order of a hash table.
         for kind, run in groupby(told, key=lambda each: type(each[0])):
             in_order = list(run)
             if kind is ConsumerGroupTargetAssignmentMemberKey:
-                in_order.sort(key=lambda each: each[0].member_id)
+                in_order.sort(key=lambda each: each[0].member_id)  # type: ignore[attr-defined]
             for key, value in in_order:
                 self.ask.keep((type(key).__name__, key, value))
 
@@ -138,6 +137,10 @@ class Group:
             return (value.assignment_epoch, value.assignment_timestamp > 0)
         if isinstance(value, ConsumerGroupRegularExpressionValue):
             return (value.topics, value.version > 0, value.timestamp > 0)
+        if isinstance(value, ConsumerGroupTargetAssignmentMemberValue):
+            return _sorted(value)
+        if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
+            return _with_sorted(value, "assigned_partitions", "partitions_pending_revocation")
         return value
 
     async def _hash(self, names: tuple[str, ...]) -> int:
@@ -151,48 +154,36 @@ class Group:
             hashes += hash_of_topic(Topic(topic.name or "", topic.topic_id, partitions), EMPTY).to_bytes(8, "little")
         return int.from_bytes(xxh3_64(hashes).to_bytes(8, "big"), "big", signed=True)
 
-    async def _records(self) -> Any:
-        for partition in range(_PARTITIONS):
-            at = 0
-            while True:
-                wanted = FetchPartition(partition=partition, fetch_offset=at, partition_max_bytes=1 << 20)
-                topic = FetchTopic(topic=_OFFSETS, partitions=(wanted,))
-                request = FetchRequest(max_wait_ms=0, min_bytes=0, topics=(topic,))
-                answer: FetchResponse = await self.ask.quietly(request, 12)
-                data = answer.responses[0].partitions[0]
-                if at >= data.high_watermark:
-                    break
-                for offset, key, value in _read(bytes(data.records or b"")):  # type: ignore[arg-type]
-                    if offset >= at:
-                        at = offset + 1
-                        if getattr(key, "group_id", None) == self.id:
-                            yield key, value
-
-
-def _read(data: bytes) -> Iterator[tuple[int, Message, Message | None]]:
-    rest = memoryview(data)
-    while rest:
-        head = parse_head(rest)
-        if head.size > len(rest):
-            return
-        for record in read_records(rest[: head.size], head):
-            key = CONSUMER_OFFSETS.read_key(record.key or b"")
-            yield (
-                record.offset,
-                key,
-                None if record.value is None else CONSUMER_OFFSETS.read_value(key, record.value)[0],
-            )
-        rest = rest[head.size :]
-
 
 def _in_order(member: Member) -> Member:
     """Topics are numbered as they are met, so they come by their names."""
     parts = (member.assignment, member.target_assignment)
     assigned, target = (
         Assignment(topic_partitions=tuple(sorted(part.topic_partitions, key=lambda topic: topic.topic_name)))
-        for part in parts
+        for part in map(_sorted, parts)
     )
     return replace(member, assignment=assigned, target_assignment=target)
+
+
+S = TypeVar("S", bound=Struct)
+
+
+def _sorted(assignment: S) -> S:
+    """Kafka has partitions in the order of a hash table, too."""
+    return _with_sorted(assignment, "topic_partitions")
+
+
+def _with_sorted(struct: S, *lists: str) -> S:
+    """The same with the partitions of these topics in order; what belongs to each of them goes with it."""
+    changes = {}
+    for name in lists:
+        topics = []
+        for topic in getattr(struct, name):
+            order = sorted(range(len(topic.partitions)), key=topic.partitions.__getitem__)
+            parts = [each for each in ("partitions", "assignment_epochs") if hasattr(topic, each)]
+            topics.append(replace(topic, **{each: tuple(getattr(topic, each)[at] for at in order) for each in parts}))
+        changes[name] = tuple(topics)
+    return replace(struct, **changes)
 
 
 def has(topic_id: bytes, *partitions: int) -> tuple[TopicPartitions, ...]:
@@ -378,6 +369,73 @@ async def settings_of_groups(ask: Asker) -> None:
     await group.join("a", topic)
 
 
+# --- anything
+
+
+class _Member:
+    """What a client knows of itself."""
+
+    def __init__(self, member_id: str, instance_id: str | None) -> None:
+        self.id = member_id
+        self.instance_id = instance_id
+        self.epoch = 0
+        self.has: tuple[TopicPartitions, ...] = ()
+        self.is_to_have: tuple[TopicPartitions, ...] = ()
+
+    @property
+    def static(self) -> dict[str, str]:
+        return {} if self.instance_id is None else {"instance_id": self.instance_id}
+
+    def hear(self, answer: ConsumerGroupHeartbeatResponse) -> None:
+        if answer.error_code in (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID):
+            self.epoch, self.has = 0, ()
+        elif not answer.error_code:
+            self.epoch = answer.member_epoch
+            if answer.assignment is not None:
+                self.is_to_have = answer.assignment.topic_partitions
+
+
+async def histories(ask: Asker) -> None:
+    """Members do what comes to their mind: on both brokers the same."""
+    rng = Random(f"histories of {ask.level}")
+    topic = await ask.create("histories", 7)
+    for number in range(_HISTORIES):
+        group = await Group(ask, f"history-{number}").begin()
+        members: list[_Member] = []
+        for step in range(_STEPS):
+            if not members or (rng.random() < 0.15 and len(members) < 6):
+                instance_id = f"instance-{rng.randrange(3)}" if rng.random() < 0.3 else None
+                members.append(_Member(f"member-{step}", instance_id))
+            await _act(rng, group, rng.choice(members), topic, members)
+        await group.describe()
+        await group.keep_records(topic)
+
+
+async def _act(rng: Random, group: Group, member: _Member, topic: str, members: list[_Member]) -> None:
+    kind = rng.random()
+    if kind < 0.08 and member.epoch:
+        epoch = -2 if member.instance_id is not None and rng.random() < 0.6 else -1
+        await group.beat(member.id, epoch, **member.static)
+        members.remove(member)
+        return
+    if kind < 0.13:
+        await group.beat(member.id, member.epoch + rng.choice([-2, -1, 1]) if member.epoch else 5, **member.static)
+        return
+    if member.epoch == 0:
+        # The other assignor goes by the order of a hash table where members have to differ.
+        answer = await group.join(member.id, topic, server_assignor="range", **member.static)
+    elif kind < 0.2:
+        wanted = () if kind < 0.16 else (topic,)
+        answer = await group.beat(member.id, member.epoch, subscribed_topic_names=wanted, **member.static)
+    elif kind < 0.75:
+        member.has = member.is_to_have
+        answer = await group.beat(member.id, member.epoch, topic_partitions=member.has, **member.static)
+    else:
+        answer = await group.beat(member.id, member.epoch, **member.static)
+    if kind < 0.95:  # else it is lost
+        member.hear(answer)
+
+
 # --- offsets
 
 
@@ -436,6 +494,7 @@ CASES: list[Callable[[Asker], Awaitable[None]]] = [
     subscriptions,
     expressions,
     settings_of_groups,
+    histories,
     commits,
 ]
 
