@@ -65,6 +65,7 @@ class Journal:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._values: set[str] = set()
+        self._committed: dict[str, int] = {}  # by partition; two programs are not heard in the order of their events
         self._seen: set[tuple[str, str]] = set()
         self._changed = threading.Condition()
 
@@ -74,14 +75,18 @@ class Journal:
             self._seen.add((event["who"], event["what"]))
             if event["what"] == "processed":
                 self._values.add(event["value"])
+            elif event["what"] == "committed":
+                for partition, offset in event["offsets"].items():
+                    self._committed[partition] = max(self._committed.get(partition, 0), offset)
             self._changed.notify_all()
 
     def wait(self, who: str, what: str) -> None:
         self._wait(lambda: (who, what) in self._seen, f"{who} has never {what}")
 
-    def wait_processed(self, count: int) -> None:
-        """Until so many different values are processed."""
+    def wait_done(self, count: int) -> None:
+        """Until so many different values are processed, and as many offsets are committed."""
         self._wait(lambda: len(self._values) >= count, f"not all of {count} records were processed")
+        self._wait(lambda: sum(self._committed.values()) == count, f"not all of {count} offsets were committed")
 
     def _wait(self, condition: Callable[[], bool], otherwise: str) -> None:
         with self._changed:
@@ -195,7 +200,7 @@ def roll(broker: RunningBroker, clients: dict[str, Players], journal: Journal) -
             journal.wait(running[at][1], "processed")
     finally:
         load.stop()
-    journal.wait_processed(load.sent)
+    journal.wait_done(load.sent)
     for client, name in running:
         clients[client].tell("stop", name)
     for _, name in running:
@@ -231,11 +236,30 @@ def check_repeats(journal: Journal) -> None:
             follows[at] = offset + 1
 
 
+@pytest.mark.parametrize("offset", [4, 6])
+def test_what_is_repeated_or_left_out_is_found(offset: int) -> None:
+    journal = Journal()
+    told: list[Event] = [
+        {"who": "first", "what": "committed", "offsets": {"0": 5}},
+        {"who": "second", "what": "assigned", "partitions": [0]},
+        {"who": "second", "what": "processed", "partition": 0, "offset": 5, "value": "a"},
+        {"who": "second", "what": "processed", "partition": 0, "offset": 6, "value": "b"},
+    ]
+    for at, event in enumerate(told):
+        journal.note({"at": at, **event})
+    check_repeats(journal)
+    journal.note(
+        {"at": len(told), "who": "second", "what": "processed", "partition": 0, "offset": offset, "value": "c"}
+    )
+    with pytest.raises(AssertionError):
+        check_repeats(journal)
+
+
 def check_commits(journal: Journal, on_disk: dict[int, list[int]], sent: int) -> None:
     for partition in range(PARTITIONS):
         offsets = on_disk[partition]
         assert all(earlier <= later for earlier, later in pairwise(offsets)), f"{partition}: {offsets}"
-        assert offsets[-1] == len(range(partition, sent, PARTITIONS))  # all, since everybody left in peace
+        assert offsets[-1] == len(range(partition, sent, PARTITIONS))  # nobody had to leave before
     told = [
         (int(partition), offset) for event in journal.of("committed") for partition, offset in event["offsets"].items()
     ]

@@ -12,7 +12,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
-import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.KafkaException;
@@ -46,6 +45,7 @@ public final class Members {
         private final String name;
         private final KafkaConsumer<String, String> consumer;
         private final Map<TopicPartition, Long> next = new HashMap<>();
+        private boolean isBehind; // with its commits
 
         Member(String name, String topic, Map<String, Object> settings) {
             this.name = name;
@@ -60,10 +60,9 @@ public final class Members {
         public void run() {
             try (consumer) {
                 while (!isStopping) {
-                    ConsumerRecords<String, String> records = consumer.poll(Duration.ofMillis(50));
-                    records.forEach(this::process);
-                    if (!records.isEmpty()) {
-                        commit(next);
+                    consumer.poll(Duration.ofMillis(50)).forEach(this::process);
+                    if (isBehind && !next.isEmpty()) {
+                        isBehind = !commit(next);
                     }
                 }
             }
@@ -72,10 +71,11 @@ public final class Members {
 
         private void process(ConsumerRecord<String, String> record) {
             next.put(new TopicPartition(record.topic(), record.partition()), record.offset() + 1);
+            isBehind = true;
             tell("processed", Map.of("partition", record.partition(), "offset", record.offset(), "value", record.value()));
         }
 
-        private void commit(Map<TopicPartition, Long> offsets) {
+        private boolean commit(Map<TopicPartition, Long> offsets) {
             Map<TopicPartition, OffsetAndMetadata> asked = new HashMap<>();
             Map<String, Long> told = new TreeMap<>();
             offsets.forEach((partition, offset) -> {
@@ -85,8 +85,10 @@ public final class Members {
             try {
                 consumer.commitSync(asked);
                 tell("committed", Map.of("offsets", told));
+                return true;
             } catch (KafkaException refused) {
                 tell("refused", Map.of("error", refused.getClass().getSimpleName()));
+                return false;
             }
         }
 

@@ -18,6 +18,7 @@ class Member:
         self._name = name
         self._topic = topic
         self._next: dict[int, int] = {}
+        self._is_behind = False  # with its commits
         self._consumer = Consumer({**settings, "client.id": name})
         calls = {"on_assign": self._assigned, "on_revoke": self._revoked, "on_lost": self._lost}
         self._consumer.subscribe([topic], **calls)
@@ -31,8 +32,8 @@ class Member:
                 self._process(message)
                 processed += 1
                 timeout_s = 0
-            if processed and self._next:
-                self._commit(self._next)
+            if self._is_behind and self._next:
+                self._is_behind = not self._commit(self._next)
         self._consumer.close()
         self._tell("stopped")
 
@@ -41,20 +42,23 @@ class Member:
         if partition is None or offset is None or value is None:
             raise ValueError(f"no record: {message.error()}")
         self._next[partition] = offset + 1
+        self._is_behind = True
         self._tell("processed", partition=partition, offset=offset, value=value.decode())
 
-    def _commit(self, offsets: dict[int, int]) -> None:
+    def _commit(self, offsets: dict[int, int]) -> bool:
         asked = [TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()]
         try:
             answered = self._consumer.commit(offsets=asked, asynchronous=False)
         except KafkaException as refused:
             self._tell("refused", error=refused.args[0].name())
-            return
+            return False
         failed = [each.error.name() for each in answered if each.error is not None]
         for name in failed:
             self._tell("refused", error=name)
-        if not failed:
-            self._tell("committed", offsets=dict(sorted(offsets.items())))
+        if failed:
+            return False
+        self._tell("committed", offsets=dict(sorted(offsets.items())))
+        return True
 
     def _assigned(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         self._tell("assigned", partitions=sorted(each.partition for each in partitions))
