@@ -42,7 +42,6 @@ from odradek.wire.messages.offset_fetch import (
 )
 from odradek.wire.schema import NO_UUID
 
-TRANSACTION = 1
 FEW = BrokerConfig(offsets_topic_num_partitions=3)
 
 
@@ -116,17 +115,6 @@ class TestFindCoordinator:
                 await asyncio.gather(*(find(each, "g") for each in (client, *others)))
                 for each in others:
                     await each.close()
-
-        play(scene())
-
-    def test_of_transactions_there_is_none_yet(self, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with node_on(tmp_path) as client:
-                request = FindCoordinatorRequest(coordinator_keys=("t",), key_type=TRANSACTION)
-                (found,) = (await client.ask(request, FindCoordinatorResponse, 4)).coordinators
-                assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-                told = await client.ask(MetadataRequest(topics=None), MetadataResponse, 12)
-                assert told.topics == ()
 
         play(scene())
 

@@ -10,6 +10,7 @@ the topic's flush.messages asks for it the answers wait for a sync, and so do th
 
 import asyncio
 import logging
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,9 @@ from odradek.wire.stored import CoordinatorTopic
 logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Shard)
+
+_TURN_S = 0.005
+"""For deadlines, when many come at once."""
 
 
 class Led(Protocol):
@@ -344,10 +348,13 @@ class Runtime(Generic[S]):
 
     def _ring(self) -> None:
         self._alarm = None
+        until = time.monotonic() + _TURN_S
         try:
-            for place in list(self._places.values()):
+            for place in sorted(self._places.values(), key=lambda place: place.timers.next_ms or 0):
                 for deadline in place.timers.due():
                     self._carry_out(place, place.shard.expired(deadline))
+                    if time.monotonic() > until:
+                        return  # others have their turn: what is overdue comes right behind them
         finally:
             for place in self._places.values():
                 self._set_alarm(place.timers)

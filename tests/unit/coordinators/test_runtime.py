@@ -1,13 +1,14 @@
 """The way of a command: decided, appended, replayed, answered; and what those who wait hear when it goes wrong."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import wraps
 
 import pytest
 
-from odradek.coordinators.decision import Answer, Decision
+from odradek.coordinators.decision import NOTHING, Answer, Decision
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import EMPTY
 from odradek.model.error_code import ErrorCode
@@ -211,6 +212,29 @@ async def test_what_is_decided_at_a_deadline_is_recorded_and_answered(stage: Coo
     shard.timers.set("rebalance", 10)
     await until_due(shard, "rebalance")
     assert (shard.state, waiting.code) == ({KEY: 9}, 0)
+
+
+@on_stage
+async def test_others_have_their_turn_when_many_deadlines_come_at_once(stage: CoordinatorStage) -> None:
+    stage.lead(1, 2)
+    shards = stage.shards
+    seen: list[int] = []
+
+    def be_slow(_: object) -> Decision:
+        if not any(seen):  # the first ones take longer than all of them are given
+            until = time.monotonic() + 0.006
+            while time.monotonic() < until:
+                pass
+        asyncio.get_running_loop().call_soon(lambda: seen.append(sum(len(shard.due) for shard in shards)))
+        return NOTHING
+
+    for shard in shards:
+        shard.when_due = be_slow
+        for number in range(3):
+            shard.timers.set(number, 10)
+    while sum(len(shard.due) for shard in shards) < 6:  # noqa: ASYNC110 - it is time that has to pass
+        await asyncio.sleep(0.001)
+    assert seen[0] == 1
 
 
 @on_stage
