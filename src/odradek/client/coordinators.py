@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from odradek.client.client import Client
-from odradek.client.errors import ClientError, Refused, refusal
+from odradek.client.errors import ClientError, Refused, TooOld, refusal
 from odradek.model.address import Address
+from odradek.model.errors import UnsupportedVersion
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
 T = TypeVar("T")
@@ -80,6 +81,8 @@ async def _ask_once(client: Client, group_ids: Sequence[str], ask: Ask[T]) -> di
             return await ask(coordinator, some)
         except ClientError as error:
             return dict.fromkeys(some, error)
+        except UnsupportedVersion as error:
+            return dict.fromkeys(some, TooOld(f"the broker is too old: {error}"))
 
     async with asyncio.TaskGroup() as tasks:
         asked = [

@@ -90,6 +90,10 @@ class NotServed(ClientError):
         super().__init__(f"{address} does not serve {api}")
 
 
+class TooOld(ClientError):
+    """The broker's versions of an API have no place for what it was to be asked."""
+
+
 class Refused(ClientError):
     """A broker answered with an error."""
 

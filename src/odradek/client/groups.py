@@ -6,9 +6,10 @@ from functools import partial
 
 from odradek.client.client import Client
 from odradek.client.coordinators import Coordinator, ask_coordinators
-from odradek.client.errors import ClientError, NotServed, Refused, refusal
+from odradek.client.errors import ClientError, NotServed, Refused, TooOld, refusal
 from odradek.client.group_views import GroupView, ListedGroup, read_classic, read_modern
 from odradek.model.error_code import ErrorCode
+from odradek.model.errors import UnsupportedVersion
 from odradek.wire.messages import list_groups as list_groups_message
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -41,6 +42,8 @@ async def list_groups(client: Client, states: Sequence[str] = (), kinds: Sequenc
             return await client.persist(partial(attempt, node_id))
         except ClientError as error:
             return error  # not raised: the others of the tasks are not to be cancelled halfway
+        except UnsupportedVersion as error:
+            return TooOld(f"the broker is too old: {error}")
 
     view = await client.persist(partial(client.look_up, ()))
     async with asyncio.TaskGroup() as tasks:

@@ -8,7 +8,7 @@ import pytest
 
 from odradek.client.client import Client
 from odradek.client.committed import Committed, commit_offsets, delete_committed, fetch_committed
-from odradek.client.errors import Refused
+from odradek.client.errors import Refused, TooOld
 from odradek.client.group_views import GroupView
 from odradek.client.groups import delete_groups, describe_groups, list_groups
 from odradek.client.setting import ClientSetting
@@ -209,6 +209,21 @@ def test_a_broker_that_knows_no_consumer_groups_describes_classic_ones() -> None
         del cluster.brokers[1].versions[key]
         (group,) = (await describe_groups(client, ["a"])).values()
         assert isinstance(group, GroupView)
+
+    run(test)
+
+
+def test_a_broker_that_is_too_old_is_told_of() -> None:
+    async def test(cluster: Cluster, client: Client) -> None:
+        for kind, versions in ((OffsetFetchRequest, (1, 7)), (ListGroupsRequest, (0, 3))):
+            assert kind.spec.key is not None
+            cluster.brokers[2].versions[kind.spec.key] = versions
+        (outcome,) = (await fetch_committed(client, ["b"])).values()
+        assert isinstance(outcome, TooOld)
+        assert str(outcome).startswith("the broker is too old: ")
+        cluster.answers[ListGroupsRequest] = listing
+        with pytest.raises(TooOld):
+            await list_groups(client, ["stable"])
 
     run(test)
 
