@@ -17,6 +17,7 @@ from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.handlers import api_versions, fetch, list_offsets, produce
 from odradek.broker.partition import Partition
 from odradek.broker.read_ahead import ReadAhead
+from odradek.broker.transactional_produce import Gate, TransactionalIdRefused
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
@@ -91,6 +92,10 @@ def values_of(data: PartitionData) -> list[str]:
     return found
 
 
+def no_transactions(_version: int, _request: ProduceRequest) -> Gate:
+    raise TransactionalIdRefused("there is no coordinator here")
+
+
 @asynccontextmanager
 async def broker_with(root: Path, config: TopicConfig) -> AsyncIterator[tuple[Client, Broker, str, int]]:
     files = OsFiles()
@@ -101,7 +106,7 @@ async def broker_with(root: Path, config: TopicConfig) -> AsyncIterator[tuple[Cl
         broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK)
         sessions = FetchSessions(CLOCK, Random(0))
         served: dict[int, Served] = {
-            0: Served(produce.VERSIONS, produce.Produce(broker).handle),
+            0: Served(produce.VERSIONS, produce.Produce(broker, no_transactions).handle),
             1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, ReadAhead(files, pool)).handle),
             2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         }

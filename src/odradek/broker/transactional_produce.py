@@ -6,7 +6,7 @@ client from version 12 on has partitions join by writing to them; an older one h
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from odradek.broker.broker import Broker
 from odradek.broker.internal_topics import INTERNAL_TOPICS
@@ -49,6 +49,7 @@ class Gate(NamedTuple):
 
 
 OPEN = Gate({}, frozenset())
+GateFor: TypeAlias = Callable[[int, ProduceRequest], Gate]
 
 
 def is_batch_transactional(records: Bytes) -> bool:

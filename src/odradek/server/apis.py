@@ -100,7 +100,7 @@ def served_by(node: Parts) -> dict[int, Served]:
     transactions = node.transactions
     current = partial(_current, broker, settings)
     is_verifying = partial(_is_verifying, current)
-    producing = produce.Produce(broker, TransactionalProduce(broker, transactions, node.clock, is_verifying))
+    producing = produce.Produce(broker, TransactionalProduce(broker, transactions, node.clock, is_verifying).gate_for)
     offsets_in_txn = txn_offset_commit.TxnOffsetCommit(broker, groups, transactions, node.clock, is_verifying)
     has_consumer_protocol = _has_consumer_protocol(broker, config)
     served: dict[int, Served] = {

@@ -15,7 +15,7 @@ from odradek.broker.partition import Partition
 from odradek.broker.transactional_produce import (
     OPEN,
     Gate,
-    TransactionalProduce,
+    GateFor,
     is_batch_transactional,
     is_transactional,
 )
@@ -63,15 +63,16 @@ _ACKS_WITH_ANSWER = (1, -1)
 
 
 class Produce:
-    def __init__(self, broker: Broker, transactions: TransactionalProduce) -> None:
+    def __init__(self, broker: Broker, gate_for: GateFor) -> None:
+        """`gate_for` says of requests with batches of transactions what of them may be written."""
         self._broker = broker
-        self._transactions = transactions
+        self._gate_for = gate_for
 
     def handle(self, call: Call, request: ProduceRequest) -> Handled:
         if not is_transactional(request):
             return self._produce(call, request, OPEN)
         try:
-            gate = self._transactions.gate_for(call.version, request)
+            gate = self._gate_for(call.version, request)
         except BrokerError as error:
             return self._answer(call, request, _refusal(request, error))
         if gate.settled is None:
@@ -84,7 +85,7 @@ class Produce:
         """What joined the transaction is synced before anything is written in it."""
         try:
             await settled
-            gate = self._transactions.gate_for(call.version, request)  # the transaction may have ended meanwhile
+            gate = self._gate_for(call.version, request)  # the transaction may have ended meanwhile
         except BrokerError as error:
             return self._answer(call, request, _refusal(request, error))
         produced = self._produce(call, request, gate)
