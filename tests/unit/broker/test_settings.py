@@ -99,3 +99,24 @@ def test_who_this_is(settings: Settings, name: str, is_this: bool) -> None:
     else:
         with pytest.raises(InvalidRequest):
             settings.check_this(name)
+
+
+def test_a_group_has_its_own_settings_before_those_of_the_broker(settings: Settings) -> None:
+    group = ConfigResource(ResourceType.GROUP, "readers")
+
+    def with_group(own: dict[str, str], brokers: dict[str, str]) -> Image:
+        resources = {group: own, ConfigResource(ResourceType.BROKER, ""): brokers}
+        return Image(configs=Configs(MappingProxyType(resources)))
+
+    assert settings.of_group(EMPTY, "readers").consumer_session_timeout_ms == 45_000
+    above = with_group({"consumer.session.timeout.ms": "50000"}, {})
+    assert settings.of_group(above, "readers").consumer_session_timeout_ms == 50_000
+    assert settings.of_group(above, "readers") is settings.of_group(above, "readers"), "read once"
+    assert settings.of_group(above, "others").consumer_session_timeout_ms == 45_000
+    assert settings.of_group(EMPTY, "readers").consumer_session_timeout_ms == 45_000
+
+
+def test_settings_of_a_group_that_only_another_node_takes_are_passed_over(settings: Settings) -> None:
+    resources = {ConfigResource(ResourceType.GROUP, "readers"): {"consumer.session.timeout.ms": "1"}}
+    strange = Image(configs=Configs(MappingProxyType(resources)))
+    assert settings.of_group(strange, "readers") == settings.of_group(EMPTY, "readers")
