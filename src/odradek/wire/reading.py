@@ -18,6 +18,9 @@ from odradek.records.varint import Bytes, read_unsigned
 from odradek.wire.schema import M, Slot, Struct
 from odradek.wire.source import BYTES, FORMATS, RECORDS, Source, Unpack, fixed_size, has_records, unpack
 
+_TEXT_BYTES_MAX = 32_767
+"""In versions with compact lengths too, as with Kafka: what is read from one may be written with an int16."""
+
 
 def compile_reader(kind: type[M], version: int) -> Callable[[Bytes], M]:
     return reader_source(kind, version).compile("read")
@@ -154,12 +157,16 @@ class _Reader:
         self._fixed.append(("B" if slot.is_compact else form, variable))
         self._flush()
         if slot.is_compact:
-            self._long(variable)
+            self._long(variable, slot.name if slot.kind == "str" else None)
 
-    def _long(self, variable: str) -> None:
-        """`variable` is a byte that may be only the first of a number."""
-        with self._source.block(f"if {variable} > 127:"):
-            self._source.line(f"{variable}, at = read_unsigned(data, at - 1)")
+    def _long(self, variable: str, text: str | None = None) -> None:
+        """`variable` is a byte that may be only the first of a number: of the length of `text`, if that is named."""
+        source = self._source
+        with source.block(f"if {variable} > 127:"):
+            source.line(f"{variable}, at = read_unsigned(data, at - 1)")
+            if text is not None:
+                with source.block(f"if {variable} > {_TEXT_BYTES_MAX + 1}:"):
+                    source.line(f"raise too_long({text!r}, {variable} - 1)")
 
     def _part(self, slot: Slot, target: str, length: str) -> None:
         source = self._source
@@ -290,6 +297,10 @@ def _null(name: str) -> BadRequest:
     return BadRequest(f"{name} may not be null")
 
 
+def _too_long(name: str, size: int) -> BadRequest:
+    return BadRequest(f"{name} has {size} bytes; a string has {_TEXT_BYTES_MAX} at most")
+
+
 def _too_many(name: str, count: int, left: int) -> BadRequest:
     return BadRequest(f"{name} has {count} items, with {left} bytes left")
 
@@ -300,6 +311,7 @@ _NAMES = {
     "skip_tags": skip_tags,
     "bad": _bad,
     "null": _null,
+    "too_long": _too_long,
     "too_many": _too_many,
     "StructError": StructError,
     "CorruptBatch": CorruptBatch,

@@ -3,7 +3,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.model.errors import UnsupportedVersion
+from odradek.model.errors import BadRequest, UnsupportedVersion
 from odradek.wire.codec import decode, encode, encode_onto
 from odradek.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
@@ -146,6 +146,15 @@ def test_lengths_around_the_borders_of_varints(length: int) -> None:
     few = MetadataRequest(topics=(MetadataRequestTopic(name=name),))
     for request in (few, many) if length < 200 else (few,):
         assert decode(MetadataRequest, 12, encode(request, 12)) == request
+
+
+def test_no_string_is_longer_in_new_versions_than_in_old_ones() -> None:
+    # What could not be written to a log any more, in records of the old form.
+    longest = OffsetFetchRequest(group_id="x" * 32_767, topics=None)
+    assert decode(OffsetFetchRequest, 6, encode(longest, 6)) == longest
+    longer = OffsetFetchRequest(group_id="x" * 32_768, topics=None)
+    with pytest.raises(BadRequest, match="group_id has 32768 bytes"):
+        decode(OffsetFetchRequest, 6, encode(longer, 6))
 
 
 @pytest.mark.parametrize("count", [0, 1, 32, 33, 126, 127, 128, 20_000])
