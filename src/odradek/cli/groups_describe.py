@@ -10,12 +10,12 @@ from odradek.cli import reaching
 from odradek.cli.groups_scope import complaint
 from odradek.cli.main import EXIT_FAILED
 from odradek.cli.quantities import count
-from odradek.cli.streams import complain
+from odradek.cli.streams import CONTROLS, complain
 from odradek.cli.table import table
 from odradek.client.ages import record_times
 from odradek.client.client import Client
 from odradek.client.errors import ClientError
-from odradek.client.group_views import GroupView, MemberView
+from odradek.client.group_views import CONSUMERS, GroupView, MemberView
 from odradek.client.groups import describe_groups, list_groups
 from odradek.client.lag import Position, Positions, positions
 from odradek.model.topic_partition import TopicPartition
@@ -138,18 +138,17 @@ def _as_text(described: Described, *, age: bool) -> Iterator[str]:
 
 
 def heading(group: GroupView, *more: str) -> str:
+    is_of_consumers = group.protocol_type in (CONSUMERS, "")
     parts = [
         group.state,
-        f"{group.kind} group"
-        if group.protocol_type in ("consumer", "")
-        else f"{group.kind} {group.protocol_type} group",
+        f"{group.kind} group" if is_of_consumers else f"{group.kind} {group.protocol_type} group",
         *([f"assignor {group.assignor}"] if group.assignor else []),
         *([f"epoch {group.epoch}"] if group.epoch is not None else []),
         count(len(group.members), "member"),
         *more,
         f"coordinator {group.coordinator.node_id} ({group.coordinator.address})",
     ]
-    return f"{group.group_id}: {', '.join(parts)}"
+    return f"{group.group_id}: {', '.join(parts)}".translate(CONTROLS)
 
 
 def _row(row: Row) -> tuple[object, ...]:

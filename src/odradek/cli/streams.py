@@ -17,7 +17,7 @@ def lenient(stream: TextIO) -> TextIO:
 
 def complain(text: object) -> None:
     """One line on standard error."""
-    print(f"odradek: {text}", file=lenient(sys.stderr))
+    print(f"odradek: {text}".translate(CONTROLS), file=lenient(sys.stderr))
 
 
 def confirmed(question: str) -> bool:

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from odradek.cli.streams import CONTROLS
+
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[object]], right: Collection[str] = ()) -> Iterator[str]:
-    """The lines, the titles first. Columns in `right` end in line. None is a dash."""
+    """The lines, the titles first. Columns in `right` end in line. None is a dash, control characters are escaped."""
     cells = [[title.upper() for title in titles], *([_text(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
@@ -16,4 +18,4 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[object]], right: Collec
 
 
 def _text(cell: object) -> str:
-    return "-" if cell is None else str(cell)
+    return "-" if cell is None else str(cell).translate(CONTROLS)

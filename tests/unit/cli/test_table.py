@@ -21,3 +21,7 @@ def test_quantities() -> None:
     assert [size(number) for number in (0, 999, 1000, 1_234_567)] == ["0 B", "999 B", "1.0 kB", "1.2 MB"]
     assert size(5e12) == "5000.0 GB"
     assert [count(number, "record") for number in (0, 1, 1234)] == ["0 records", "1 record", "1,234 records"]
+
+
+def test_what_others_wrote_moves_no_cursor() -> None:
+    assert list(table(("client",), [("\x1b[2Jevil\n",)])) == ["CLIENT", "\\x1b[2Jevil\\x0a"]
