@@ -42,6 +42,8 @@ S = TypeVar("S", bound=Shard)
 
 _TURN_S = 0.005
 """For deadlines, when many come at once."""
+_AGAIN_MS = 500
+"""When a deadline comes again whose records could not be written, as in Kafka."""
 
 
 class Led(Protocol):
@@ -257,19 +259,21 @@ class Runtime(Generic[S]):
             raise CoordinatorLoading(f"{place.name} is being loaded")
         return place
 
-    def _carry_out(self, place: _Place[S], decision: Decision) -> None:
+    def _carry_out(self, place: _Place[S], decision: Decision) -> bool:
+        """Whether its records are written, or there are none."""
         if decision.records:
             try:
                 self._append(place, decision)
             except BrokerError as error:
                 self._refuse(place, decision.answers, error)
-                return
+                return False
         if decision.answers or decision.effects:
             if self._is_sync_due(place):
                 self._node.tasks.create_task(self._answer_when_synced(place, decision), name="sync-coordinator")
             else:
                 self._answer(place, decision.answers)
                 self._perform_all(place, decision)
+        return True
 
     def _is_sync_due(self, place: _Place[S]) -> bool:
         log = place.led.log
@@ -352,7 +356,9 @@ class Runtime(Generic[S]):
         try:
             for place in sorted(self._places.values(), key=lambda place: place.timers.next_ms or 0):
                 for deadline in place.timers.due():
-                    self._carry_out(place, place.shard.expired(deadline))
+                    is_done = self._carry_out(place, place.shard.expired(deadline))
+                    if not is_done and place.state is _State.ACTIVE and deadline not in place.timers:
+                        place.timers.set(deadline, _AGAIN_MS)  # nobody else would ever take a dead member out
                     if time.monotonic() > until:
                         return  # others have their turn: what is overdue comes right behind them
         finally:

@@ -215,6 +215,18 @@ async def test_what_is_decided_at_a_deadline_is_recorded_and_answered(stage: Coo
 
 
 @on_stage
+async def test_what_a_deadline_calls_for_is_tried_again_until_it_can_be_written(stage: CoordinatorStage) -> None:
+    stage.lead()
+    shard = stage.shards[2]
+    decided = iter((record(KEY, 1, "x" * CONFIG.max_message_bytes), record(KEY, 2)))
+    shard.when_due = lambda _: Decision((next(decided),))
+    shard.timers.set("session", 30)
+    await until_due(shard, "session", "session")
+    assert shard.state == {KEY: 2}
+    assert len(shard.timers) == 0
+
+
+@on_stage
 async def test_others_have_their_turn_when_many_deadlines_come_at_once(stage: CoordinatorStage) -> None:
     stage.lead(1, 2)
     shards = stage.shards
