@@ -141,7 +141,8 @@ class _Reader:
         """A string or bytes, behind its length: that length plus one if compact."""
         source = self._source
         length = source.fresh("length")
-        self._length(slot, length, "h" if slot.kind == "str" else "i")
+        is_text = slot.kind == "str"
+        self._length(slot, length, "h" if is_text else "i", slot.name if is_text else None)
         if slot.is_nullable:
             with source.block(f"if {length}:" if slot.is_compact else f"if {length} >= 0:"):
                 self._part(slot, target, length)
@@ -152,12 +153,12 @@ class _Reader:
                 source.line(f"raise null({slot.name!r})")
             self._part(slot, target, length)
 
-    def _length(self, slot: Slot, variable: str, form: str) -> None:
+    def _length(self, slot: Slot, variable: str, form: str, text: str | None = None) -> None:
         """Ends the run with a length or count."""
         self._fixed.append(("B" if slot.is_compact else form, variable))
         self._flush()
         if slot.is_compact:
-            self._long(variable, slot.name if slot.kind == "str" else None)
+            self._long(variable, text)
 
     def _long(self, variable: str, text: str | None = None) -> None:
         """`variable` is a byte that may be only the first of a number: of the length of `text`, if that is named."""

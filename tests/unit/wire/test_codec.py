@@ -6,6 +6,7 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, UnsupportedVersion
 from odradek.wire.codec import decode, encode, encode_onto
 from odradek.wire.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
+from odradek.wire.messages.describe_groups import DescribeGroupsRequest
 from odradek.wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest
 from odradek.wire.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData, SnapshotId
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -152,6 +153,8 @@ def test_no_string_is_longer_in_new_versions_than_in_old_ones() -> None:
     # What could not be written to a log any more, in records of the old form.
     longest = OffsetFetchRequest(group_id="x" * 32_767, topics=None)
     assert decode(OffsetFetchRequest, 6, encode(longest, 6)) == longest
+    many = DescribeGroupsRequest(groups=("x",) * 40_000)
+    assert decode(DescribeGroupsRequest, 5, encode(many, 5)) == many
     longer = OffsetFetchRequest(group_id="x" * 32_768, topics=None)
     with pytest.raises(BadRequest, match="group_id has 32768 bytes"):
         decode(OffsetFetchRequest, 6, encode(longer, 6))
