@@ -59,12 +59,12 @@ class Joining:
     def _has_room(self, group: ClassicGroup, member_id: str) -> bool:
         most = self._context.config().group_max_size
         member = group.members.get(member_id)
-        if group.state is State.EMPTY:
+        if group.state is State.EMPTY or len(group.members) < most:
             return True
         if group.state is State.PREPARING_REBALANCE:
             joined_count = sum(each.joining is not None for each in group.members.values())
             return joined_count < most or (member is not None and member.joining is not None)
-        return member is not None or len(group.members) < most
+        return member is not None
 
     def _turn_away(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
         told = asked.answer(join_refused(asked.version, ErrorCode.GROUP_MAX_SIZE_REACHED))

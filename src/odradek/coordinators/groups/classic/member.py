@@ -44,7 +44,10 @@ class ClassicMember:
         return next((known.metadata for known in self.protocols if known.name == protocol), b"")
 
     def knows(self, protocol: str) -> bool:
-        return any(known.name == protocol for known in self.protocols)
+        for known in self.protocols:  # noqa: SIM110 - twice as fast as `any`, and each join asks all members
+            if known.name == protocol:
+                return True
+        return False
 
     def vote(self, candidates: Iterable[str]) -> str:
         """Its favourite among the candidates, of which it knows at least one."""

@@ -24,7 +24,9 @@ class ClassicTable:
 
     def find(self, group_id: str) -> ClassicGroup | None:
         found = self._groups.get(group_id)
-        return found if isinstance(found, ClassicGroup) else self._forming.get(group_id)
+        if isinstance(found, ClassicGroup):
+            return found
+        return None if self.is_taken(group_id) else self._forming.get(group_id)
 
     def is_taken(self, group_id: str) -> bool:
         """Whether a group of another kind has this id, and does not make way: it has members, or never does."""
