@@ -167,6 +167,21 @@ class TestCommitAndFetch:
             offsets_of = [[each.committed_offset for each in group.topics[0].partitions] for group in many.groups]
             assert offsets_of == [[-1, expected], [-1, -1]], version
 
+    def test_of_very_many_groups_at_once(self, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with node_on(tmp_path, config=FEW) as client:
+                await create_topic(client, "orders")
+                names = [f"group-{number}" for number in range(100)]
+                await find(client, *names)
+                for number, name in enumerate(names):
+                    await commit(client, name, "orders", number)
+                groups = tuple(OffsetFetchRequestGroup(group_id=name, topics=None) for name in names)
+                found = await client.ask(OffsetFetchRequest(groups=groups), OffsetFetchResponse, 9)
+                told = [(each.group_id, each.topics[0].partitions[0].committed_offset) for each in found.groups]
+                assert told == [(name, number) for number, name in enumerate(names)]
+
+        play(scene())
+
     def test_goes_with_its_topic(self, tmp_path: Path) -> None:
         async def scene() -> None:
             async with node_on(tmp_path, config=FEW) as client:

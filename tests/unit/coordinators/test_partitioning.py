@@ -2,6 +2,7 @@
 
 import pytest
 
+from odradek.coordinators import partitioning
 from odradek.coordinators.partitioning import partition_of
 
 
@@ -17,3 +18,9 @@ from odradek.coordinators.partitioning import partition_of
 )
 def test_partition_of(key: str, partition: int) -> None:
     assert partition_of(key, 50) == partition
+
+
+def test_long_keys_are_not_remembered() -> None:
+    remembered = partitioning._remembered.cache_info().currsize
+    assert partition_of("ab" * 20_000, 50) == partition_of("ab" * 20_000, 50)
+    assert partitioning._remembered.cache_info().currsize == remembered
