@@ -93,7 +93,7 @@ class ClassicGroups:
         if value is not None:
             group = self._table.recorded(key.group)
             record.replay(group, value)
-            if group.is_empty:
+            if group.state is not State.PREPARING_REBALANCE:
                 self._context.timers.cancel(Deadline(Due.JOIN, key.group))
         else:
             removed = self._table.remove(key.group)

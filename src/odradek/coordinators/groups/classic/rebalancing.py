@@ -57,6 +57,10 @@ class Rebalancing:
         self._timers.set(Deadline(Due.JOIN, group.group_id), group.rebalance_timeout_ms)
         return told
 
+    def begin_unless_written(self, group: ClassicGroup) -> None:
+        """The assignments are about to be recorded. Where they cannot be, nobody is left to wait for them."""
+        self._timers.set(Deadline(Due.JOIN, group.group_id), 0)
+
     def end_if_joined(self, group: ClassicGroup) -> Decision:
         """The first rebalance of a group waits for its time in any case."""
         return self.end(group) if group.initial is None and group.has_all_joined else NOTHING
@@ -111,6 +115,8 @@ class Rebalancing:
     # --- deadlines
 
     def join_due(self, group: ClassicGroup) -> Decision:
+        if group.state is State.COMPLETING_REBALANCE:
+            return self.begin(group)
         if group.state is not State.PREPARING_REBALANCE:
             return NOTHING
         initial = group.initial

@@ -42,6 +42,7 @@ class Syncing:
         return told + self._assign(group, request) if member.member_id == group.leader else told
 
     def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> Decision:
+        self._rebalancing.begin_unless_written(group)
         assignments = {each.member_id: each.assignment for each in request.assignments}
         answers = []
         for member in group.members.values():

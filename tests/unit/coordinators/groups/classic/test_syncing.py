@@ -34,6 +34,23 @@ def test_a_follower_that_comes_after_the_leader_is_told_at_once() -> None:
     assert stage.synced(stage.sync(follower, 1, {follower: b"no"})).assignment == b"yours"
 
 
+def test_a_group_whose_assignments_cannot_be_written_rebalances() -> None:
+    stage = ClassicStage()
+    leader, follower = completing(stage)
+    stage.sync(follower, 1)
+    stage.is_full = True
+    stage.sync(leader, 1, {leader: b"mine", follower: b"yours"})
+    stage.advance(0)
+    assert stage.group().state_name == "PreparingRebalance"
+    assert stage.heartbeat(follower, 1) == ErrorCode.REBALANCE_IN_PROGRESS
+    stage.is_full = False
+    again = [stage.join(member_id) for member_id in (leader, follower)]
+    assert [stage.joined(ticket).generation_id for ticket in again] == [2, 2]
+    stage.sync(leader, 2, {leader: b"mine", follower: b"yours"})
+    stage.advance(0)
+    assert stage.group().state_name == "Stable"
+
+
 def test_the_generation_is_written_with_its_assignments() -> None:
     stage = ClassicStage()
     leader, follower = completing(stage)
