@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from odradek.coordinators.partitioning import partition_of
+from odradek.model.error_code import ErrorCode
 from odradek.testing.same_answers import SETTINGS, Asker, Case, Level, Side, differences
 from odradek.wire.codec import encode
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest
@@ -301,6 +302,45 @@ async def pending_static(ask: Asker) -> None:
     await ask(joining(group_id, pending))
 
 
+# --- deadlines
+
+
+async def silence(ask: Asker) -> None:
+    """A member that is not heard of within its session timeout is out, and who waits for it goes on without it."""
+    if ask.level is not Level.HIGHEST:
+        return
+    group_id = await group(ask, "silence")
+    told = await enter(ask, group_id, session_timeout_ms=6000)
+    await ask(syncing(ask, group_id, 1, told.member_id))
+    pending = (await ask(joining(group_id))).member_id
+    await ask(joining(group_id, pending))
+    await ask(heartbeat(group_id, 1, told.member_id))
+    await ask(DescribeGroupsRequest(groups=(group_id,)))
+
+
+async def lateness(ask: Asker) -> None:
+    """Who does not join again in time is out, unless it is static; so is who does not ask for its assignment."""
+    if ask.level is not Level.HIGHEST:
+        return
+    group_id = await group(ask, "lateness")
+    static = await ask(joining(group_id, group_instance_id="a", rebalance_timeout_ms=1000))
+    await ask(syncing(ask, group_id, 1, static.member_id, group_instance_id="a"))
+    last = ""
+    for generation in (2, 3):
+        last = (await ask(joining(group_id, rebalance_timeout_ms=1000))).member_id
+        await ask(joining(group_id, last, rebalance_timeout_ms=1000))
+        await ask(heartbeat(group_id, generation, static.member_id, "a"))
+        await ask(DescribeGroupsRequest(groups=(group_id,)))
+    code = ErrorCode.NONE
+    await ask(syncing(ask, group_id, 3, last))
+    while code == ErrorCode.NONE:  # the static member has joined neither, and the generation does not wait for ever
+        code = (await ask.quietly(heartbeat(group_id, 3, last))).error_code
+    ask.keep(code)
+    await ask(heartbeat(group_id, 3, static.member_id, "a"))
+    await ask(DescribeGroupsRequest(groups=(group_id,)))
+    await ask(joining(group_id, last))
+
+
 # --- records
 
 
@@ -395,6 +435,8 @@ CASES: list[Case] = [
     leaving_together,
     static_members,
     pending_static,
+    silence,
+    lateness,
     records,
     describing,
     listing,
