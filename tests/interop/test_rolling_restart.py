@@ -1,4 +1,4 @@
-"""Ten consumers of two clients share a topic and are restarted one after the other, while records keep coming.
+"""Consumers of two clients share a topic and are restarted one after the other, while records keep coming.
 
 Each commits what it processed after every poll and when partitions are revoked. So every record is processed at least
 once, committed offsets never go back, and nothing is processed again that was committed before. It ends when all that
@@ -12,7 +12,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ HERE = Path(__file__).parent / "groups"
 TOPIC, GROUP = "rolled", "rolling"
 PARTITIONS = 20
 MEMBERS_OF_EACH = 5
+MEMBERS_OF_EACH_THAT_MOVE = 2
 BURST = 20
 RECORDS_MAX = 200_000
 PAUSE_S = 0.005
@@ -163,16 +164,31 @@ def java_program(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_consumers_are_restarted_one_after_the_other(java_program: list[str], protocol: str) -> None:
+    play(java_program, [protocol, protocol], MEMBERS_OF_EACH)
+
+
+@pytest.mark.parametrize("classic", ["range", "cooperative-sticky"])
+def test_consumers_are_moved_to_the_other_protocol_and_back(java_program: list[str], classic: str) -> None:
+    play(java_program, [classic, "consumer", classic], MEMBERS_OF_EACH_THAT_MOVE)
+
+
+def play(java_program: list[str], protocols: Sequence[str], members_of_each: int) -> None:
+    """Members begin with the first protocol, and are restarted one after the other for each that follows."""
     journal = Journal()
     programs = {JAVA: java_program, CONFLUENT: [sys.executable, "-P", str(HERE / "members.py")]}
     with running_broker(SETTINGS) as broker:
         broker.create_topic(TOPIC, PARTITIONS)
-        java, confluent = (
-            [*programs[client], broker.bootstrap, TOPIC, json.dumps(COMMON | soon(protocol) | own)]
-            for client, own in PROTOCOLS[protocol].items()
-        )
-        with players(java, journal) as java_players, players(confluent, journal) as confluent_players:
-            sent = roll(broker, {JAVA: java_players, CONFLUENT: confluent_players}, journal)
+        with ExitStack() as playing:
+            clients = {
+                (protocol, client): playing.enter_context(
+                    players(
+                        [*programs[client], broker.bootstrap, TOPIC, json.dumps(COMMON | soon(protocol) | own)], journal
+                    )
+                )
+                for protocol in dict.fromkeys(protocols)
+                for client, own in PROTOCOLS[protocol].items()
+            }
+            sent = roll(broker, clients, protocols, members_of_each, journal)
         check_processed(journal, sent)
         check_repeats(journal)
         check_commits(journal, asyncio.run(commits_on_disk(broker.port)), sent)
@@ -183,21 +199,31 @@ def soon(protocol: str) -> dict[str, str]:
     return {} if protocol == "consumer" else {"heartbeat.interval.ms": "100"}
 
 
-def roll(broker: RunningBroker, clients: dict[str, Players], journal: Journal) -> int:
+def roll(
+    broker: RunningBroker,
+    clients: dict[tuple[str, str], Players],
+    protocols: Sequence[str],
+    members_of_each: int,
+    journal: Journal,
+) -> int:
     """From the first member to the last that leaves. Returns how many records there are."""
     load = Load(broker.bootstrap)
     try:
-        running = [(client, f"{client}-{number}") for number in range(MEMBERS_OF_EACH) for client in clients]
+        first, *others = protocols
+        running = [
+            ((first, client), f"{client}-{number}") for number in range(members_of_each) for client in (JAVA, CONFLUENT)
+        ]
         for client, name in running:
             clients[client].tell("start", name)
         for _, name in running:
             journal.wait(name, "processed")
-        for at, (client, name) in enumerate(running):
-            clients[client].tell("stop", name)
-            journal.wait(name, "stopped")
-            running[at] = client, f"{name}-again"
-            clients[client].tell("start", running[at][1])
-            journal.wait(running[at][1], "processed")
+        for protocol in others:
+            for at, (client, name) in enumerate(running):
+                clients[client].tell("stop", name)
+                journal.wait(name, "stopped")
+                again = running[at] = (protocol, client[1]), f"{name}-again"
+                clients[again[0]].tell("start", again[1])
+                journal.wait(again[1], "processed")
     finally:
         load.stop()
     journal.wait_done(load.sent)
