@@ -46,6 +46,8 @@ def unzigzag(value: int) -> int:
 def write_unsigned(value: int) -> bytes:
     if value < 0x80:
         return _ONE_BYTE[value]
+    if value < 0x4000:
+        return bytes((value & 0x7F | 0x80, value >> 7))
     out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
@@ -56,6 +58,8 @@ def write_unsigned(value: int) -> bytes:
 
 def write_signed(value: int) -> bytes:
     """`value` is an int64 at most."""
+    if 0 <= value < 0x40:
+        return _ONE_BYTE[value << 1]
     return write_unsigned((value << 1 ^ value >> 63) & 0xFFFF_FFFF_FFFF_FFFF)
 
 
