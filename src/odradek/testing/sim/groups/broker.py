@@ -24,6 +24,7 @@ from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.broker_config import BrokerConfig
+from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.model.group_config import GroupConfig
 from odradek.testing.sim.events import Events, WallClock
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from odradek.testing.sim.groups.watching import Checker
 
 _HOST = "/127.0.0.1"
+_AGAIN_MS = 500
+"""When the runtime comes back to a deadline whose records could not be written."""
 
 
 class Ticket:
@@ -61,6 +64,7 @@ class Ticket:
         self.version = version
         self.correlation_id = correlation_id
         self.client_id = ""
+        self.refusal: Refusal | None = None
 
 
 class Broker:
@@ -79,6 +83,8 @@ class Broker:
         self._timers = Timers(lambda: events.now_ms)
         self._alarm_ms: int | None = None
         self.is_loading = False
+        self.append_failure = 0.0
+        """The chance that a batch cannot be written: those to be answered hear of it, and nothing has changed."""
         self._open: dict[Connection, None] = {}
         cluster.changed = self._topics_changed
 
@@ -157,6 +163,7 @@ class Broker:
     def ask(self, call: "Call", group_id: str, command: "Command", refusal: "Refusal") -> object:
         """As handlers ask for a decision. There is one shard for all groups."""
         ticket = cast("Ticket", call)
+        ticket.refusal = refusal
         try:
             decision = command(self.shard_of(group_id), Asked(ticket, ticket.version, ticket.client_id, _HOST))
         except BrokerError as error:
@@ -175,7 +182,18 @@ class Broker:
         assert isinstance(response, OffsetFetchResponse)
         return response
 
-    def _carry_out(self, decision: Decision) -> None:
+    def _carry_out(self, decision: Decision) -> bool:
+        """Whether its records are written, or there are none."""
+        is_failing = bool(decision.records) and self._rng.random() < self.append_failure
+        if is_failing:
+            for answer in decision.answers:
+                self._refuse(cast("Ticket", answer.ticket))
+        else:
+            self._append(decision)
+        self._set_alarm()
+        return not is_failing
+
+    def _append(self, decision: Decision) -> None:
         now = WallClock(self._events).now_ms()
         for offset, records in self.log.append(decision.records, now, is_atomic=decision.is_atomic):
             for number, record in enumerate(records):
@@ -184,7 +202,11 @@ class Broker:
                 checker.appended(records)
         for answer in decision.answers:
             self._answer(cast("Ticket", answer.ticket), answer.response)
-        self._set_alarm()
+
+    def _refuse(self, ticket: Ticket) -> None:
+        """What it was answered with could not be written."""
+        assert ticket.refusal is not None
+        self._answer(ticket, ticket.refusal(ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
     def _answer(self, ticket: Ticket, response: Message) -> None:
         for checker in self.checkers:
@@ -211,7 +233,9 @@ class Broker:
         self._alarm_ms = None
         for deadline in self._timers.due():
             assert isinstance(deadline, Deadline)
-            self._carry_out(self._shard.expired(deadline))
+            is_done = self._carry_out(self._shard.expired(deadline))
+            if not is_done and deadline not in self._timers:
+                self._timers.set(deadline, _AGAIN_MS)
         self._set_alarm()
 
     def _topics_changed(self, delta: Delta, image: Image) -> None:

@@ -26,6 +26,7 @@ class Churn:
 
     def begin(self) -> None:
         self._ends_ms = self._world.events.now_ms + self._plan.churn_ms
+        self._world.broker.append_failure = self._plan.append_failure
         for group in self._plan.groups:
             for _ in range(group.size):
                 self._later(self._rng.randrange(5_000), partial(self._start, group))
@@ -37,6 +38,7 @@ class Churn:
         """Everybody runs on and can reach everybody; who is missing stays so."""
         self._is_over = True
         self._world.network.weather = CALM
+        self._world.broker.append_failure = 0.0
         for consumer in list(self._world.consumers):  # one that goes on may be gone at once
             consumer.line.heal()
             consumer.process.resume()

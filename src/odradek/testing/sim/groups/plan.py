@@ -42,6 +42,7 @@ class Plan:
     gap_ms: int
     """Between two things that happen, on average."""
     kills: int
+    append_failure: float
     members_max: int
 
 
@@ -62,6 +63,7 @@ def plan_of(rng: Random, *, migrates: bool = False) -> Plan:
         churn_ms=rng.randint(30_000, 60_000 if is_large else 120_000),
         gap_ms=rng.choice((300, 1_000, 4_000)),
         kills=rng.choice((0, 1, 2, 4)),
+        append_failure=rng.choice((0.0, 0.0, 0.01)),
         members_max=100 if is_large else 30,
     )
 
