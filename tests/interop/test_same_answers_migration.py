@@ -1,11 +1,14 @@
 """Groups that move between the protocols, with the answers and the records of Apache Kafka."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from itertools import groupby
 from struct import pack
 from typing import Any
 
 import pytest
 
+from odradek.model.error_code import ErrorCode
 from odradek.testing.group_records import records_of
 from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.codec import encode
@@ -339,3 +342,60 @@ CASES = (
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_kafka_answers_the_same(both: tuple[Side, Side], case: Case) -> None:
     assert not differences(case, Level.HIGHEST, both)
+
+
+# --- on purpose not the same: docs/differences.md
+
+
+async def a_subscription_that_cannot_be_read(ask: Asker) -> int:
+    group = await Group(ask, "unreadable").begin()
+    await group.speak("there", 0)
+    protocols = (JoinGroupRequestProtocol(name="range", metadata=b""),)
+    return (await group.enter("new", protocols=protocols)).error_code
+
+
+async def a_member_that_is_left_behind(ask: Asker) -> int:
+    group = await Group(ask, "left-behind").begin()
+    await classic_of_one(group)
+    await group.speak("new", 0)
+    await group.speak("new", -1)
+    return (await group.speak("new", 2, None)).error_code
+
+
+async def words_that_come_with_an_assignment(ask: Asker) -> int:
+    """As librdkafka's sticky assignors send them, and nobody reads them."""
+    group = await Group(ask, "words").begin()
+    protocols = (JoinGroupRequestProtocol(name="cooperative-sticky", metadata=group.subscription()),)
+    member_id = (await group.enter(protocols=protocols)).member_id
+    await group.enter(member_id, protocols=protocols)
+    given = pack(">h", 1) + encode(ConsumerProtocolAssignment(assigned_partitions=(), user_data=b"words"), 1)
+    assignments = (SyncGroupRequestAssignment(member_id=member_id, assignment=given),)
+    await group.sync(member_id, 1, protocol_name="cooperative-sticky", assignments=assignments)
+    return (await group.speak("new", 0)).error_code
+
+
+@pytest.mark.parametrize(
+    ("question", "theirs", "ours"),
+    [
+        (
+            a_subscription_that_cannot_be_read,
+            ErrorCode.UNKNOWN_SERVER_ERROR,
+            ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+        ),
+        (a_member_that_is_left_behind, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_MEMBER_ID),
+        (words_that_come_with_an_assignment, ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.NONE),
+    ],
+    ids=lambda each: getattr(each, "__name__", ""),
+)
+def test_a_difference(
+    both: tuple[Side, Side], question: Callable[[Asker], Awaitable[int]], theirs: ErrorCode, ours: ErrorCode
+) -> None:
+    async def ask(side: Side) -> int:
+        asker = Asker(side, Level.HIGHEST)
+        try:
+            async with asyncio.timeout(60):
+                return await question(asker)
+        finally:
+            await asker.close()
+
+    assert [asyncio.run(ask(side)) for side in both] == [theirs, ours]

@@ -1,6 +1,6 @@
 """Groups that move between the protocols, without a broker: consumers of both kinds, and time moved by hand."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from struct import Struct
 
@@ -166,6 +166,8 @@ class ClassicConsumer:
         self.has: Owned = frozenset()
         self.errors: list[ErrorCode] = []
         """That it was told, in their order."""
+        self.assigns: Callable[[Iterable[str]], dict[str, bytes]] | None = None
+        """How it assigns to members when it leads, in place of its own way."""
         self._ticket: Ticket = None
         self._assigned: list[tuple[str, int]] | None = None
         """The partitions that there were when it assigned them as the leader."""
@@ -317,6 +319,8 @@ class ClassicConsumer:
     def _assignments(self, answer: JoinGroupResponse) -> dict[str, bytes]:
         """Evenly, and what members have stays with them. What one has too much, others get in the next generation."""
         told = {member.member_id: _read_subscription(member.metadata) for member in answer.members}
+        if self.assigns is not None:
+            return self.assigns(told)
         partitions = self._partitions(topic for subscription in told.values() for topic in subscription.topics)
         owned = {member_id: _named(subscription.owned_partitions) for member_id, subscription in told.items()}
         quota = -(-len(partitions) // len(told))

@@ -212,6 +212,19 @@ def test_a_group_whose_members_cannot_be_read_stays(stage: MigrationStage, metad
     assert (stage.kind, len(stage.log)) == (GroupKind.CLASSIC, size)
 
 
+def test_a_group_that_gave_a_partition_to_two_members_stays(stage: MigrationStage) -> None:
+    assignment = b"\0\1\0\0\0\1\0\6orders\0\0\0\1\0\0\0\0\xff\xff\xff\xff"
+    one, two = ClassicConsumer(stage), ClassicConsumer(stage)
+    for each in (one, two):
+        each.assigns = lambda told: dict.fromkeys(told, assignment)
+    stage.run(one, two)
+    assert one.has == two.has == {("orders", 0)}
+    three = Consumer(stage)
+    three.beat()
+    assert three.error is ErrorCode.GROUP_ID_NOT_FOUND
+    assert stage.kind is GroupKind.CLASSIC
+
+
 def test_what_librdkafka_sends_back_with_an_assignment_keeps_no_group(stage: MigrationStage) -> None:
     formed(stage, b"\0\0\0\0\0\0\0\0\0\0", b"\0\0\0\0\0\0\0\0\0\1x", protocol="cooperative-sticky")
     Consumer(stage).beat()
