@@ -10,6 +10,7 @@ under its key does so in open transactions, too.
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -40,8 +41,8 @@ _Found = tuple[Offset, bytes | None]
 class Summary:
     records: int = 0
     """All that were read, whatever became of them."""
-    skipped: list[str] = field(default_factory=list)
-    """Why some were left out."""
+    skipped: Counter[str] = field(default_factory=Counter)
+    """Why some were left out, and how many."""
 
 
 async def load(log: Log, topic: CoordinatorTopic, shard: Shard, read_ahead: ReadAhead) -> Summary:
@@ -156,7 +157,7 @@ async def _replay(found: _Records, topic: CoordinatorTopic, shard: Shard, pace: 
             key = topic.read_key(raw_key)
         except UnsupportedVersion as error:
             # Of a newer Kafka, which was here once and is so no more.
-            found.summary.skipped.append(f"offset {offset}: {error}")
+            found.summary.skipped[str(error)] += 1
             continue
         except BadRequest as error:
             raise CorruptBatch(f"the key at offset {offset}: {error}") from None

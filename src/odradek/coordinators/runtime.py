@@ -169,8 +169,9 @@ class Runtime(Generic[S]):
             logger.error("a coordinator cannot be loaded", extra={"partition": place.name, "reason": str(error)})
             self._fail(place)
             return
-        for skipped in summary.skipped:
-            logger.warning("a record of a coordinator was skipped", extra={"partition": place.name, "reason": skipped})
+        for reason, count in summary.skipped.items():
+            fields = {"partition": place.name, "reason": reason, "records": count}
+            logger.warning("records of a coordinator were skipped", extra=fields)
         if self._is_held(place):
             self._activate(place)
 
