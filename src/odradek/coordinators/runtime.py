@@ -90,7 +90,7 @@ class _State(Enum):
 class _Place(Generic[S]):
     """A partition that this node leads, and its shard."""
 
-    __slots__ = ("led", "name", "number", "shard", "state", "timers", "waiting")
+    __slots__ = ("led", "missed", "name", "number", "shard", "state", "timers", "waiting")
 
     def __init__(self, number: int, led: Led, shard: S, timers: Timers) -> None:
         self.number = number
@@ -101,6 +101,8 @@ class _Place(Generic[S]):
         self.state = _State.LOADING
         self.waiting: dict[Ticket, None] = {}
         """Those that heard of no outcome yet."""
+        self.missed: list[tuple[Delta, Image]] = []
+        """Changes of topics that came while it was loaded."""
 
 
 def _no_effects(_number: int, effect: Effect) -> None:
@@ -178,6 +180,9 @@ class Runtime(Generic[S]):
     def _activate(self, place: _Place[S]) -> None:
         place.state = _State.ACTIVE
         self._carry_out(place, place.shard.loaded())
+        missed, place.missed = place.missed, []
+        for delta, image in missed:
+            self._carry_out(place, place.shard.topics_changed(delta, image))
 
     def _is_held(self, place: _Place[S]) -> bool:
         return any(held is place for held in self._places.values())
@@ -251,6 +256,8 @@ class Runtime(Generic[S]):
         for place in list(self._places.values()):
             if place.state is _State.ACTIVE:
                 self._carry_out(place, place.shard.topics_changed(delta, image))
+            elif place.state is _State.LOADING and image.topics is not delta.before.topics:
+                place.missed.append((delta, image))
 
     def _active(self, number: int) -> _Place[S]:
         place = self._places.get(number)

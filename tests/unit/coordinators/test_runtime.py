@@ -10,7 +10,7 @@ import pytest
 
 from odradek.coordinators.decision import NOTHING, Answer, Decision
 from odradek.metadata.delta import Delta
-from odradek.metadata.image import EMPTY
+from odradek.metadata.image import EMPTY, NOWHERE
 from odradek.model.error_code import ErrorCode
 from odradek.records.batch import Codec
 from odradek.server.tasks import Tasks
@@ -19,6 +19,7 @@ from odradek.testing.disk import FaultyDisk, Op
 from odradek.testing.virtual_time import run
 from odradek.testing.waiting import until
 from odradek.wire.messages.heartbeat import HeartbeatResponse
+from odradek.wire.records.metadata import TopicRecord
 
 KEY = "b"
 """Of partition 2 of 4: its hash in Java is 98."""
@@ -266,6 +267,21 @@ async def test_all_shards_hear_of_topics(stage: CoordinatorStage) -> None:
     stage.lead(1, 2)
     stage.runtime.topics_changed(Delta(EMPTY), EMPTY)
     assert [shard.changes for shard in stage.shards] == [1, 1]
+
+
+@on_stage
+async def test_a_shard_hears_of_topics_that_changed_while_it_was_loaded(stage: CoordinatorStage) -> None:
+    stage.lead(2)
+    stage.submit(KEY, record(KEY, 5))
+    stage.runtime.lead({})
+    stage.lead(2)
+    delta = Delta(EMPTY)
+    delta.replay(TopicRecord(name="orders", topic_id=bytes(range(16))))
+    stage.runtime.topics_changed(delta, delta.finish(NOWHERE))
+    stage.runtime.topics_changed(Delta(EMPTY), EMPTY)  # of other things
+    assert stage.shards[-1].changes == 0
+    await until(lambda: stage.submit(KEY).code == 0)
+    assert (stage.shards[-1].state, stage.shards[-1].changes) == ({KEY: 5}, 1)
 
 
 def test_answers_wait_for_the_sync_that_the_topic_asks_for() -> None:
