@@ -8,16 +8,15 @@ nothing to take back: what cannot be appended is not replayed either, and those 
 the topic's flush.messages asks for it the answers wait for a sync, and so do those that only tell what others changed.
 """
 
-import asyncio
 import logging
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, cast
 
+from odradek.coordinators.alarm import Alarm
 from odradek.coordinators.batches import batches_of
 from odradek.coordinators.decision import Answer, Decision, Effect, Ticket
 from odradek.coordinators.errors import CoordinatorLoading, NotCoordinator, told
@@ -127,11 +126,9 @@ class Runtime(Generic[S]):
         self._new_shard = new_shard
         self._node = node
         self._perform = perform
-        self._loop = asyncio.get_running_loop()
         self._places: dict[int, _Place[S]] = {}
         self._to_load: deque[_Place[S]] = deque()
-        self._alarm: asyncio.TimerHandle | None = None
-        self._alarm_ms = 0
+        self._alarm = Alarm(self._ring)
 
     # --- which partitions are ours
 
@@ -146,8 +143,7 @@ class Runtime(Generic[S]):
                 self._take(number, partition)
 
     def _take(self, number: int, led: Led) -> None:
-        timers = Timers(self._now_ms)
-        timers.sooner = partial(self._set_alarm, timers)
+        timers = self._alarm.new_timers()
         log = led.log
         place = self._places[number] = _Place(number, led, self._new_shard(timers), timers)
         if log.start_offset == log.end_offset:
@@ -344,22 +340,9 @@ class Runtime(Generic[S]):
         if isinstance(error, StorageFailed):
             self._fail(place)
 
-    # --- deadlines: one timer of the loop for those of all shards
-
-    def _now_ms(self) -> int:
-        return int(self._loop.time() * 1000)
-
-    def _set_alarm(self, timers: Timers) -> None:
-        at = timers.next_ms
-        if at is None or (self._alarm is not None and self._alarm_ms <= at):
-            return
-        if self._alarm is not None:
-            self._alarm.cancel()
-        self._alarm_ms = at
-        self._alarm = self._loop.call_at(at / 1000, self._ring)
+    # --- deadlines
 
     def _ring(self) -> None:
-        self._alarm = None
         until = time.monotonic() + _TURN_S
         try:
             for place in sorted(self._places.values(), key=lambda place: place.timers.next_ms or 0):
@@ -371,12 +354,11 @@ class Runtime(Generic[S]):
                         return  # others have their turn: what is overdue comes right behind them
         finally:
             for place in self._places.values():
-                self._set_alarm(place.timers)
+                self._alarm.set_for(place.timers)
 
     def close(self) -> None:
         """Nothing is decided from now on."""
-        if self._alarm is not None:
-            self._alarm.cancel()
+        self._alarm.cancel()
         for place in self._places.values():
             place.timers.clear()
         self._places.clear()
