@@ -1,7 +1,8 @@
 """`odradek log dump` prints what Kafka's DumpLogSegments prints, line for line."""
 
 import json
-from collections.abc import Callable
+import lzma
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ from odradek.model.numbers import Offset, TimestampMs
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.control import ControlType, control_key
 from odradek.records.record import Record
+from odradek.records.varint import write_unsigned
 from odradek.testing.logs import NOW
+from odradek.wire.codec import encode
+from odradek.wire.records.classic_group import GroupMetadataKey, GroupMetadataValue, MemberMetadata
+from odradek.wire.records.consumer_protocol import ConsumerProtocolSubscription
+from odradek.wire.schema import Message
+from odradek.wire.stored import CONSUMER_OFFSETS, metadata_records, write_coordinator_key, write_coordinator_value
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -50,6 +57,87 @@ def test_every_file_that_kafka_wrote(
     files = [path for path in files_of(golden_data / state) if not is_room_beside_nothing(path)]
     assert len(files) > 80
     compare(files, options, dump_with_kafka, dump_with_odradek)
+
+
+@pytest.mark.parametrize(
+    ("option", "places"),
+    [
+        (
+            "--cluster-metadata-decoder",
+            ("__cluster_metadata-*/*.log", "__cluster_metadata-*/*.checkpoint", "*.checkpoint"),
+        ),
+        ("--offsets-decoder", ("__consumer_offsets-*/*.log",)),
+        ("--transaction-log-decoder", ("__transaction_state-*/*.log",)),
+    ],
+)
+def test_records_of_the_metadata_log_and_of_coordinators(
+    golden_data: Path, option: str, places: tuple[str, ...], dump_with_kafka: Dump, dump_with_odradek: Dump
+) -> None:
+    files = sorted(path for place in places for path in golden_data.glob(f"*/*/{place}"))
+    assert len(files) >= 4
+    compare(files, (option,), dump_with_kafka, dump_with_odradek)
+    compare(files, (option, "--skip-record-metadata"), dump_with_kafka, dump_with_odradek)
+
+
+def test_coordinator_records_of_every_kind(tmp_path: Path, dump_with_kafka: Dump, dump_with_odradek: Dump) -> None:
+    """With a stored record of each kind and version, deleted ones, and what consumers tell each other."""
+    records, offset = [], Offset(0)
+    for key, value in coordinator_records():
+        records.append(Record(offset, NOW, key, value))
+        offset = Offset(offset + 1)
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(build_batch(records, BatchSpec()))
+    assert len(records) > 60
+    compare([path], ("--offsets-decoder",), dump_with_kafka, dump_with_odradek)
+
+
+def test_metadata_records_of_every_kind(tmp_path: Path, dump_with_kafka: Dump, dump_with_odradek: Dump) -> None:
+    values = [
+        b"\1" + write_unsigned(kind.spec.key or 0) + write_unsigned(version) + data
+        for kind, version, data in golden_records(set(metadata_records().values()))
+    ]
+    records = [Record(Offset(number), NOW, None, value) for number, value in enumerate(values)]
+    path = tmp_path / "00000000000000000000.log"
+    path.write_bytes(build_batch(records, BatchSpec()))
+    assert len(records) > 60
+    compare([path], ("--cluster-metadata-decoder",), dump_with_kafka, dump_with_odradek)
+
+
+def golden_records(kinds: Collection[type[Message]]) -> Iterator[tuple[type[Message], int, bytes]]:
+    by_name = {kind.__name__: kind for kind in kinds}
+    with lzma.open(GOLDEN / "wire-vectors.jsonl.xz", "rt", encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            if line["name"] in by_name:
+                yield by_name[line["name"]], line["version"], bytes.fromhex(line["hex"])
+
+
+def coordinator_records() -> Iterator[tuple[bytes, bytes | None]]:
+    numbers = [number for number in range(24) if number not in (9, 18)]
+    pairs = [CONSUMER_OFFSETS.kinds(number) for number in numbers]
+    keys = {kind: data for kind, _, data in golden_records([key for key, _ in pairs])}
+    key_of = {value: key for key, value in pairs}
+    for kind, version, data in golden_records(list(key_of)):
+        key = keys[key_of[kind]]
+        head = (kind.spec.key or 0).to_bytes(2, "big")
+        yield head + key, version.to_bytes(2, "big") + data
+        yield head + key, None
+    told = ConsumerProtocolSubscription(topics=("a", "b"), user_data=b"\xff\0", rack_id='"\n\x1f\N{SNOWMAN}')
+    for version in range(4):
+        subscription = version.to_bytes(2, "big") + encode(told, version)
+        for assignment in (b"", b"\0", b"\0\0\0", b"\0\1\0\0\0\0\xff\xff\xff\xff"):
+            member = MemberMetadata(
+                member_id="m",
+                client_id="c",
+                client_host="h",
+                session_timeout=1,
+                subscription=subscription,
+                assignment=assignment,
+            )
+            group = GroupMetadataValue(
+                protocol_type="consumer", generation=1, protocol="range", leader="m", members=(member,)
+            )
+            yield write_coordinator_key(GroupMetadataKey(group="g")), write_coordinator_value(group, 3)
+    yield b"\0\x63" + b"later", b"\0\0"  # a type that came after us
 
 
 def test_the_first_bytes(golden_data: Path, dump_with_kafka: Dump, dump_with_odradek: Dump) -> None:

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 
-from odradek.cli.dump import batches, indexes, texts
+from odradek.cli.dump import batches, decoders, indexes, texts
 from odradek.cli.dump.printer import Printer
 from odradek.cli.streams import lenient
 from odradek.model.errors import CorruptFile
@@ -13,15 +13,18 @@ from odradek.storage.files import Files, OsFiles
 
 EXIT_USAGE = 2
 _MARKS = (names.DELETED, names.CLEANED, names.SWAP)
-_DECODERS = (
-    "--cluster-metadata-decoder",
-    "--offsets-decoder",
-    "--transaction-log-decoder",
-    "--share-group-state-decoder",
-    "--remote-log-metadata-decoder",
-    "--key-decoder-class",
-    "--value-decoder-class",
-)
+_DECODERS = {
+    # In the order in which Kafka's tool looks for them, should there be two.
+    "--offsets-decoder": (decoders.offsets, "__consumer_offsets"),
+    "--transaction-log-decoder": (decoders.transaction_log, "__transaction_state"),
+    "--cluster-metadata-decoder": (decoders.cluster_metadata, "the metadata log and its snapshots"),
+    "--share-group-state-decoder": (decoders.share_group_state, "__share_group_state"),
+}
+_REFUSED = {
+    "--remote-log-metadata-decoder": "there is no tiered storage here",
+    "--key-decoder-class": "Java classes cannot be run here",
+    "--value-decoder-class": "Java classes cannot be run here",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--verify-index-only", action="store_true", help="compare indexes with their segments, print no entries"
     )
     parser.add_argument("--max-message-size", type=_size, help=argparse.SUPPRESS)  # there is no such limit here
-    for option in _DECODERS:
+    for option, (_, what) in _DECODERS.items():
+        parser.add_argument(option, action="store_true", help=f"print the records of {what} as JSON")
+    for option in _REFUSED:
         parser.add_argument(option, nargs="?", const=True, help=argparse.SUPPRESS)
     parser.set_defaults(handler=run)
 
@@ -73,9 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _refuse(arguments: argparse.Namespace, paths: list[str]) -> str | None:
-    for option in _DECODERS:
-        if getattr(arguments, option[2:].replace("-", "_")):
-            return f"{option} is not there yet; --print-data-log prints keys and values as text"
+    for option, why in _REFUSED.items():
+        if _is_set(arguments, option):
+            return f"{option}: {why}; --print-data-log prints keys and values as text"
     if not paths:
         return "which files? odradek log dump FILE..."
     for path in paths:
@@ -84,16 +89,22 @@ def _refuse(arguments: argparse.Namespace, paths: list[str]) -> str | None:
     return None
 
 
+def _is_set(arguments: argparse.Namespace, option: str) -> bool:
+    return bool(getattr(arguments, option[2:].replace("-", "_")))
+
+
 class Dump:
     def __init__(self, files: Files, printer: Printer, arguments: argparse.Namespace) -> None:
         self._files = files
         self._printer = printer
-        contents = bool(arguments.print_data_log)
+        decoder = next((decoder for option, (decoder, _) in _DECODERS.items() if _is_set(arguments, option)), None)
+        contents = arguments.print_data_log or decoder is not None
         self._batches = batches.Wanted(
             records=contents or arguments.deep_iteration,
             contents=contents,
             metadata=not arguments.skip_record_metadata,
             max_bytes=arguments.max_bytes,
+            decoder=decoder,
         )
         self._index = indexes.Wanted(sanity_only=arguments.index_sanity_check, verify_only=arguments.verify_index_only)
 

@@ -310,8 +310,8 @@ def test_what_cannot_be_asked_is_one_line_and_status_2(tmp_path: Path, log: Path
     for arguments, text in (
         ([tmp_path], f"{tmp_path} is a directory, dump takes files; odradek log verify {tmp_path} checks it whole"),
         ([], "which files? odradek log dump FILE..."),
-        (["--offsets-decoder", log], "--offsets-decoder is not there yet"),
-        ([log, "--value-decoder-class", "x.Y"], "--value-decoder-class is not there yet"),
+        (["--remote-log-metadata-decoder", log], "--remote-log-metadata-decoder: there is no tiered storage here"),
+        ([log, "--value-decoder-class", "x.Y"], "--value-decoder-class: Java classes cannot be run here"),
     ):
         status, out, err = dump(capsys, *arguments)
         assert (status, out, len(err)) == (2, [], 1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from crc32c import crc32c
 
 from odradek.cli.dump import control
+from odradek.cli.dump.decoders import Decoder
 from odradek.cli.dump.printer import Printer
 from odradek.model.errors import CorruptBatch
 from odradek.records.batch import (
@@ -39,6 +40,8 @@ class Wanted:
     metadata: bool = True
     """What records have beside keys and values; without it, control records are left out too."""
     max_bytes: int = MAX_BYTES
+    decoder: Decoder | None = None
+    """What makes keys and values readable; without one they are printed as text."""
 
 
 def dump(file: File, printer: Printer, wanted: Wanted) -> None:
@@ -122,12 +125,21 @@ class _BatchDump:
                 return f"{line} {control.describe(record)}"
         if not self._wanted.contents or head.is_control:
             return line
+        key, value = self._contents(record)
         parts = [line or "|"]
-        if record.key is not None:
-            parts.append(f"key: {self._printer.decode(record.key)}")
-        if record.value is not None:
-            parts.append(f"payload: {self._printer.decode(record.value)}")
+        if key is not None:
+            parts.append(f"key: {self._printer.decode(key)}")
+        if value is not None:
+            parts.append(f"payload: {self._printer.decode(value)}")
         return " ".join(parts) if line or len(parts) > 1 else ""
+
+    def _contents(self, record: Record) -> tuple[bytes | None, bytes | None]:
+        if self._wanted.decoder is None:
+            return record.key, record.value
+        key, value, problem = self._wanted.decoder(record)
+        if problem is not None:
+            self._printer.complain(self._file.path, f"the record at offset {record.offset}: {problem}")
+        return None if key is None else key.encode(), None if value is None else value.encode()
 
 
 def _title(name: str) -> str:
