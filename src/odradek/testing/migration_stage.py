@@ -181,7 +181,7 @@ class ClassicConsumer:
         return "cooperative-sticky" if self.cooperative else "range"
 
     def step(self) -> None:
-        """As far as it gets without waiting for others."""
+        """Asks one thing, or takes one answer if it is there: others may come in between."""
         match self.phase:
             case Phase.IN:
                 self._beat()
@@ -248,7 +248,6 @@ class ClassicConsumer:
         )
         self._ticket, self.phase = asked.ticket, Phase.JOINING
         self.stage.perform(self.stage.members.join(asked, request))
-        self._take_join()
 
     def _sync(self, assignments: Mapping[str, bytes]) -> None:
         asked = self.stage.asked(5)
@@ -266,7 +265,6 @@ class ClassicConsumer:
         )
         self._ticket, self.phase = asked.ticket, Phase.SYNCING
         self.stage.perform(self.stage.members.sync(asked, request))
-        self._take_sync()
 
     # --- what it is answered
 

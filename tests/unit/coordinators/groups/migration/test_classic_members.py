@@ -172,6 +172,18 @@ def test_a_subscription_that_changes_makes_a_new_target(stage: MigrationStage, m
     assert (len(one.has), len(modern.has)) == (4, 4)
 
 
+def test_what_a_member_says_it_has_is_nobody_elses(stage: MigrationStage, modern: Consumer) -> None:
+    one, two = ClassicConsumer(stage), Consumer(stage)
+    stage.run(modern, one)
+    two.beat()
+    one.step()
+    one.step()  # it joins, and has not heard yet what it is to give back
+    two.beat()
+    assert two.has.isdisjoint(one.has)
+    stage.run(modern, one, two)
+    assert [len(each.has) for each in (modern, one, two)] == [2, 2, 2]
+
+
 # --- syncing
 
 

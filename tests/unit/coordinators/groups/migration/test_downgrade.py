@@ -147,6 +147,20 @@ def test_the_move_outlives_a_restart(stage: MigrationStage) -> None:
     assert (one.has, two.has) == before, "that a rebalance is due is in no record"
 
 
+def test_the_group_moves_back_before_anybody_gave_anything_up(stage: MigrationStage) -> None:
+    """What members have is theirs until they say otherwise, however often the group moves."""
+    one, two = ClassicConsumer(stage), ClassicConsumer(stage)
+    stage.run(one, two)
+    three = Consumer(stage)
+    three.beat()
+    three.leave()
+    four = Consumer(stage)
+    four.beat()
+    assert (stage.kind, len(one.has | two.has), len(four.has)) == (GroupKind.CONSUMER, 6, 0)
+    stage.run(four, one, two)
+    assert [len(each.has) for each in (one, two, four)] == [2, 2, 2]
+
+
 # --- static members
 
 
@@ -182,6 +196,21 @@ def test_one_that_comes_back_with_other_topics_makes_a_rebalance(stage: Migratio
     stage.run(three, one)
     assert stage.kind is GroupKind.CLASSIC
     assert len(one.has | three.has) == 8
+
+
+def test_one_that_comes_back_while_others_have_yet_to_give_back_makes_a_rebalance(stage: MigrationStage) -> None:
+    one = ClassicConsumer(stage)
+    stage.run(one)
+    two = Consumer(stage, instance_id="i")
+    two.beat()
+    two.leave(-2)
+    three = ClassicConsumer(stage, instance_id="i")
+    for _ in range(4):
+        three.step()
+        stage.advance(1)
+        assert three.has.isdisjoint(one.has)
+    stage.run(one, three)
+    assert (stage.kind, len(one.has), len(three.has)) == (GroupKind.CLASSIC, 3, 3)
 
 
 def test_one_of_several_that_comes_back_moves_nothing(stage: MigrationStage) -> None:
