@@ -15,6 +15,7 @@ from odradek.storage.verify.continuity import Continuity
 from odradek.storage.verify.findings import Finding, Run, Severity, error, from_corrupt, from_os, note, warning
 from odradek.storage.verify.producers import ProducerCheck, faults
 from odradek.storage.verify.segment import Circumstances, Course, SegmentCheck
+from odradek.storage.verify.stored import records_check
 
 _LEFTOVERS = {
     names.DELETED: "was being deleted",
@@ -165,6 +166,7 @@ class PartitionCheck:
             self._now,
             Continuity(start, epochs, epochs_complete=self._now.clean),
             ProducerCheck(self._directory, later, replay),
+            records_check(self._topic),
         )
 
     def _replay_from(self, base: Offset, snapshot: list[Producer] | None) -> ProducerState | None:

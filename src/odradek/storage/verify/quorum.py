@@ -3,15 +3,17 @@
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.records.batch import BatchHead
 from odradek.records.control import ControlType, control_type
-from odradek.records.record import check_records, read_records
+from odradek.records.record import read_records
 from odradek.storage.files import File
 from odradek.storage.verify.findings import Finding, Run, error, from_os, note
+from odradek.storage.verify.stored import check_metadata
 from odradek.storage.verify.walk import Damage, walk
 
 STATE = "quorum-state"
@@ -68,12 +70,9 @@ class SnapshotCheck:
             if head.leader_epoch != self._epoch:
                 yield error(self._path, f"epoch {head.leader_epoch} in a snapshot of epoch {self._epoch}", position)
             kinds: list[int] = []
-            try:
+            with suppress(CorruptBatch):  # which the check of all records tells
                 kinds = _control_kinds(head, batch)
-                if self._run.deep:
-                    check_records(batch, head)
-            except CorruptBatch as corrupt:
-                yield error(self._path, str(corrupt), position)
+            yield from check_metadata(self._path, position, head, batch)
             self._last_kind = kinds[-1] if kinds else None
             if position == 0 and kinds[:1] != [ControlType.SNAPSHOT_HEADER]:  # the voters may follow in the same batch
                 yield error(self._path, "does not begin with the header of a snapshot", position)

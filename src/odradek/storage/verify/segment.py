@@ -13,6 +13,7 @@ from odradek.storage.verify.continuity import Continuity
 from odradek.storage.verify.findings import Finding, Run, Severity, error, from_corrupt, from_os, note, warning
 from odradek.storage.verify.indexes import OffsetIndexCheck, TimeIndexCheck, offset_index_check, time_index_check
 from odradek.storage.verify.producers import ProducerCheck
+from odradek.storage.verify.stored import RecordsCheck
 from odradek.storage.verify.walk import Damage, Kind, walk
 
 _ZERO = Offset(0)
@@ -42,6 +43,8 @@ class Course:
     now: Circumstances
     continuity: Continuity
     producers: ProducerCheck
+    stored: RecordsCheck | None = None
+    """For topics whose records a broker reads when it starts."""
     whole: bool = True
     """Every batch so far could be read."""
     zero_filled: list[str] = field(default_factory=list)
@@ -122,7 +125,7 @@ class SegmentCheck:
         self, file: File, index: OffsetIndexCheck, time: TimeIndexCheck, is_last: bool
     ) -> Iterator[Finding]:
         """The one loop over all batches: what is as it nearly always is costs a comparison or two."""
-        path, tally, deep = self._path, self._run.tally, self._run.deep
+        path, tally, deep, stored = self._path, self._run.tally, self._run.deep, self._course.stored
         continuity, producers = self._course.continuity, self._course.producers
         size = file.size()
         for each in walk(file, size, self._base, self._run.advance):
@@ -151,7 +154,9 @@ class SegmentCheck:
                     yield from producers.take_control(path, position, head, batch)
                 else:
                     producers.take(head)
-            if deep:
+            if stored is not None:
+                yield from stored(path, position, head, batch)
+            elif deep:
                 yield from self._look_inside(position, head, batch)
             continuity.take(head)
             tally.batches += 1
