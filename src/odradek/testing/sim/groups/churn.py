@@ -75,7 +75,7 @@ class Churn:
                 *(partial(self._pause, consumer),) * 3,
                 *(partial(self._cut, consumer),) * 2,
                 partial(self._lose, consumer),
-                partial(self._slow_down, consumer),
+                *(partial(self._slow_down, consumer),) * 2,
                 self._grow,
             ]
         self._rng.choice(kinds)()
@@ -103,6 +103,7 @@ class Churn:
             regex=group.pattern if by_pattern else None,
             instance_id=f"instance-{self._count}" if is_static else None,
             versions=group.versions(self._rng, protocol, is_static=is_static),
+            leaves_when_late=self._rng.random() < 0.7,
         )
         self._run(spec)
 

@@ -195,7 +195,7 @@ class ClassicConsumer(Consumer):
         self.process.later(self.spec.heartbeat_ms, self._beat)
         if self.step in (Step.OUT, Step.JOINING) or self.epoch == _NO_GENERATION or self.is_closing:
             return
-        if self._is_polled_too_late():
+        if self._has_to_leave():
             self._poll_too_late()
         elif self.line.is_ready and not self._beating:
             self._beating = True

@@ -115,8 +115,8 @@ class Consumer(ABC):
         self.process.die()
         self.world.owned(self)
 
-    def _is_polled_too_late(self) -> bool:
-        return self.world.events.now_ms - self._last_poll_ms > self.spec.poll_max_ms
+    def _has_to_leave(self) -> bool:
+        return self.spec.leaves_when_late and self.world.events.now_ms - self._last_poll_ms > self.spec.poll_max_ms
 
     # --- the application's thread
 

@@ -46,6 +46,8 @@ class ModernConsumer(Consumer):
         self._told: frozenset[TopicPartition] | None = None
         """What the last heartbeat said that it owns."""
         self._beating = False
+        self._telling = False
+        """A heartbeat is under way that says what it owns."""
         self._revoking = False
         self._unreleased = 0
         self._is_out = False
@@ -67,7 +69,7 @@ class ModernConsumer(Consumer):
 
     def _beat(self) -> None:
         self.process.later(self.spec.heartbeat_ms, self._beat)
-        if self._is_polled_too_late() and not self._is_out:
+        if self._has_to_leave() and not self._is_out:
             self._poll_too_late()
         else:
             self._beat_now()
@@ -75,13 +77,13 @@ class ModernConsumer(Consumer):
     def _beat_now(self) -> None:
         if self._beating or self._is_out or self.is_closing or not self.line.is_ready:
             return
-        self._beating = True
         owned = self.owned
         tells_owned = self._tells_all or (owned != self._told and owned == self._target)
         claim = (self.member_id, self.epoch)
+        self._beating, self._telling = True, tells_owned or self.epoch == _JOINING
 
         def answered(response: ConsumerGroupHeartbeatResponse) -> None:
-            self._beating = False
+            self._beating = self._telling = False
             if claim != (self.member_id, self.epoch):
                 self._tells_all = True
                 return  # it left, or began anew, since
@@ -117,7 +119,7 @@ class ModernConsumer(Consumer):
         )
 
     def _unanswered(self) -> None:
-        self._beating = False
+        self._beating = self._telling = False
         self._tells_all = True
 
     def _accepted(self, response: ConsumerGroupHeartbeatResponse) -> None:
@@ -159,7 +161,8 @@ class ModernConsumer(Consumer):
     # --- reconciliation, in the application's thread
 
     def _reconcile(self) -> None:
-        if self._revoking or self.epoch <= _JOINING:
+        # What it has just said that it does not own may be somebody else's when the answer comes.
+        if self._revoking or self._telling or self.epoch <= _JOINING:
             return
         going = self.owned - self._target
         if going:

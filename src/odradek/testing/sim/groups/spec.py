@@ -44,6 +44,8 @@ class Spec:
     heartbeat_ms: int = 3_000
     poll_max_ms: int = 20_000
     """The longest time between two polls; also how long others wait for this one in a rebalance."""
+    leaves_when_late: bool = True
+    """Whether it leaves when it has not polled for that long. If not, others have to do without it."""
     poll_ms: int = 500
     commit_ms: int = 5_000
 
