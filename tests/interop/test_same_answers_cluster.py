@@ -213,12 +213,11 @@ def test_what_is_served_is_told_in_kafkas_versions(both: tuple[Side, Side]) -> N
 
 
 NOT_YET = {
-    *("SaslHandshake", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn", "WriteTxnMarkers", "TxnOffsetCommit"),
-    *("DescribeAcls", "CreateAcls", "DeleteAcls", "AlterReplicaLogDirs", "SaslAuthenticate"),
+    *("SaslHandshake", "DescribeAcls", "CreateAcls", "DeleteAcls", "AlterReplicaLogDirs", "SaslAuthenticate"),
     *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"),
     *("ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments", "DescribeClientQuotas"),
     *("AlterClientQuotas", "DescribeUserScramCredentials", "AlterUserScramCredentials", "UnregisterBroker"),
-    *("DescribeTransactions", "ListTransactions", "ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch"),
+    *("ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch"),
     *("ShareAcknowledge", "AddRaftVoter", "RemoveRaftVoter", "InitializeShareGroupState", "ReadShareGroupState"),
     *("WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary", "StreamsGroupHeartbeat"),
     *("StreamsGroupDescribe", "DescribeShareGroupOffsets", "AlterShareGroupOffsets", "DeleteShareGroupOffsets"),

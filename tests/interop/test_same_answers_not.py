@@ -16,7 +16,6 @@ from odradek.testing.same_answers import Asker, Level, Side
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
-from odradek.wire.messages.init_producer_id import InitProducerIdRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -62,11 +61,6 @@ async def a_producer_without_an_epoch(ask: Asker) -> int:
     return await produce(ask, name, producer_id=ProducerId(5), producer_epoch=-1, base_sequence=1)
 
 
-async def a_transaction_without_an_id(ask: Asker) -> int:
-    name = await ask.create("no-transactional-id")
-    return await produce(ask, name, transactional=True, producer_id=ProducerId(6), producer_epoch=0, base_sequence=0)
-
-
 async def produce(ask: Asker, topic: str, **spec: Any) -> int:
     now = TimestampMs(int(time.time() * 1000))  # noqa: TID251 - brokers refuse what is far from their own time
     batch = build_batch([Record(Offset(0), now, b"k", b"v")], BatchSpec(**spec))
@@ -82,11 +76,6 @@ async def an_epoch_below_none(ask: Asker) -> int:
     return int(answer.topics[0].partitions[0].error_code)
 
 
-async def a_transactional_id(ask: Asker) -> int:
-    answer = await ask.quietly(InitProducerIdRequest(transactional_id="t", transaction_timeout_ms=60_000))
-    return int(answer.error_code)
-
-
 DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (metadata_of_no_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
     (pages_of_an_empty_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
@@ -94,13 +83,7 @@ DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (no_operation_on_a_setting, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
     (a_batch_that_says_append_time, {ErrorCode.NONE}, ErrorCode.INVALID_TIMESTAMP),
     (a_producer_without_an_epoch, {ErrorCode.INVALID_PRODUCER_EPOCH}, ErrorCode.INVALID_RECORD),
-    (a_transaction_without_an_id, {ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED}, ErrorCode.NONE),
     (an_epoch_below_none, {ErrorCode.FENCED_LEADER_EPOCH}, ErrorCode.NONE),
-    (
-        a_transactional_id,
-        {ErrorCode.NONE, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS},
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ),
 ]
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_TIMESTAMP, Offset
@@ -11,6 +12,7 @@ from odradek.records.record import Record
 from odradek.testing.raw_client import RawClient
 from odradek.testing.running_node import create_topic, node_on
 from odradek.wire.apis import APIS
+from odradek.wire.messages import add_partitions_to_txn as add_partitions
 from odradek.wire.messages import alter_configs as whole
 from odradek.wire.messages import create_partitions as growth
 from odradek.wire.messages import delete_records as cut
@@ -23,6 +25,9 @@ from odradek.wire.messages import offset_commit as commits
 from odradek.wire.messages import offset_delete as deletions
 from odradek.wire.messages import offset_fetch as fetches
 from odradek.wire.messages import offset_for_leader_epoch as epochs
+from odradek.wire.messages import txn_offset_commit as txn_offsets
+from odradek.wire.messages import write_txn_markers as txn_markers
+from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -33,10 +38,13 @@ from odradek.wire.messages.describe_cluster import DescribeClusterRequest
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.wire.messages.describe_groups import DescribeGroupsRequest
 from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
+from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest
+from odradek.wire.messages.end_txn import EndTxnRequest
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.wire.messages.list_groups import ListGroupsRequest
+from odradek.wire.messages.list_transactions import ListTransactionsRequest
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.wire.messages.sync_group import SyncGroupRequest
@@ -53,6 +61,7 @@ def requests(topic_id: bytes) -> Iterator[tuple[int, int, Message]]:
         yield from _of_records(name, id)
         yield from _of_topics(name)
         yield from _of_offsets(name, id)
+        yield from _of_transactions(name)
         resource = DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None)
         yield 0, 99, DescribeConfigsRequest(resources=(resource,), include_synonyms=True)
         change = some.AlterableConfig(name="retention.ms", config_operation=0, value="5")
@@ -145,6 +154,30 @@ def _of_members(group: str) -> Iterator[tuple[int, int, Message]]:
     yield 0, 99, DeleteGroupsRequest(groups_names=(group,))
     yield 0, 99, ConsumerGroupHeartbeatRequest(group_id=group, member_id="nobody", member_epoch=1)
     yield 0, 99, ConsumerGroupDescribeRequest(group_ids=(group,), include_authorized_operations=True)
+
+
+def _of_transactions(name: str) -> Iterator[tuple[int, int, Message]]:
+    who: dict[str, Any] = {"transactional_id": "t", "producer_id": 0, "producer_epoch": 0}
+    topics = (add_partitions.AddPartitionsToTxnTopic(name=name, partitions=(0, 1)),)
+    old = {f"v3_and_below_{key}": value for key, value in {**who, "topics": topics}.items()}
+    yield 0, 3, add_partitions.AddPartitionsToTxnRequest(**old)
+    for verify_only in (False, True):
+        asked = add_partitions.AddPartitionsToTxnTransaction(topics=topics, verify_only=verify_only, **who)
+        yield 4, 99, add_partitions.AddPartitionsToTxnRequest(transactions=(asked,))
+    yield 0, 99, AddOffsetsToTxnRequest(group_id="group", **who)
+    part = (
+        txn_offsets.TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=1, committed_metadata=None),
+    )
+    offsets = (txn_offsets.TxnOffsetCommitRequestTopic(name=name, partitions=part),)
+    yield 0, 99, txn_offsets.TxnOffsetCommitRequest(group_id="group", topics=offsets, **who)
+    yield 0, 99, EndTxnRequest(committed=True, **who)
+    marked = (txn_markers.WritableTxnMarkerTopic(name=name, partition_indexes=(0,)),)
+    marker = txn_markers.WritableTxnMarker(
+        producer_id=7, producer_epoch=0, transaction_result=True, topics=marked, coordinator_epoch=0
+    )
+    yield 0, 99, txn_markers.WriteTxnMarkersRequest(markers=(marker,))
+    yield 0, 99, DescribeTransactionsRequest(transactional_ids=("t", ""))
+    yield 0, 99, ListTransactionsRequest(state_filters=("Ongoing", "nonsense"), producer_id_filters=(1,))
 
 
 def _of_the_node() -> Iterator[tuple[int, int, Message]]:

@@ -242,6 +242,9 @@ class _Mapping:
         if name in _MADE_UP and value not in (NO_UUID, None, "", 0, -1):
             met = self._met.setdefault(name, {})
             return f"{name} {met.setdefault(value, len(met))}"
+        if name in _PRODUCERS and value > 0:
+            met = self._met.setdefault("producers", {})
+            return f"producer {met.setdefault(value, len(met))}"
         if name in _MEMBERS and isinstance(value, str):
             return _UUID.sub(self._number, value)
         if name in _WORDS and value:
@@ -275,6 +278,9 @@ _TELLING = (
 _MADE_UP = frozenset({"cluster_id", "topic_id", "session_id", "log_dir", "replica_directory_id"})
 """Each broker has its own. They are numbered as they are met, so that the same one is still the same."""
 
+_PRODUCERS = frozenset({"producer_id", "previous_producer_id", "next_producer_id"})
+"""Numbered in the same way, whatever they are called."""
+
 _MEMBERS = frozenset({"member_id", "leader"})
 """Ids of members end in a UUID where brokers make them. They are numbered in the same way."""
 
@@ -287,7 +293,16 @@ _OWN_SETTINGS = frozenset({"controller.quorum.voters", "listeners", "log.dirs"})
 """Settings that each has its own of: addresses and paths. Kafka needs to be told who its controller is."""
 
 _MOMENTS = frozenset(
-    {"current_state_timestamp", "last_fetch_timestamp", "last_caught_up_timestamp", "log_append_time_ms"}
+    {
+        "current_state_timestamp",
+        "last_fetch_timestamp",
+        "last_caught_up_timestamp",
+        "log_append_time_ms",
+        "last_timestamp",
+        "transaction_last_update_timestamp_ms",
+        "transaction_start_time_ms",
+        "transaction_start_timestamp_ms",
+    }
 )
 
 _NOT_COMPARED = frozenset(
@@ -301,6 +316,8 @@ _NOT_COMPARED = frozenset(
 
 _UNORDERED = frozenset(
     {
+        ("AddPartitionsToTxnResponse", "results_by_topic_v3_and_below"),
+        ("AddPartitionsToTxnResult", "topic_results"),
         ("AlterConfigsResponse", "responses"),
         ("DeleteGroupsResponse", "results"),
         ("DeleteRecordsTopicResult", "partitions"),
