@@ -2,7 +2,7 @@
 
 import argparse
 
-from odradek.cli import log_dump, log_verify
+from odradek.cli import log_dump, log_handover, log_verify
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,5 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             "dump",
             help="print segments, indexes, snapshots and checkpoints",
             description="Print what is in files of a data directory, in the form of Kafka's DumpLogSegments.",
+        )
+    )
+    log_handover.add_arguments(
+        verbs.add_parser(
+            "handover",
+            help="check whether Apache Kafka can take over, and print the settings that it needs",
+            description="Check the log directories of a node that is stopped, and print the server.properties with "
+            "which Apache Kafka 4.3 runs on them. What was found goes to standard error. Nothing is written.",
         )
     )

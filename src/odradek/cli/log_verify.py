@@ -46,11 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
         for finding in verification.run():
             counts[finding.severity] += 1
             progress.clear()
-            print(_as_json(finding) if arguments.json else _as_text(finding))
+            print(_as_json(finding) if arguments.json else as_text(finding))
     finally:
         progress.clear()
     seconds = progress.elapsed_s()
-    print((_json_summary if arguments.json else _text_summary)(verification.tally, counts, seconds))
+    print((_json_summary if arguments.json else text_summary)(verification.tally, counts, seconds))
     return EXIT_ERRORS if counts[Severity.ERROR] else 0
 
 
@@ -91,7 +91,7 @@ class Progress:
             self._width = 0
 
 
-def _as_text(finding: Finding) -> str:
+def as_text(finding: Finding) -> str:
     return f"{finding.severity.value:<7}  {finding}"
 
 
@@ -113,7 +113,7 @@ def _json_summary(tally: Tally, counts: Counter[Severity], seconds: float) -> st
     return json.dumps({"type": "summary", **found, **looked_at, "seconds": round(seconds, 3)})
 
 
-def _text_summary(tally: Tally, counts: Counter[Severity], seconds: float) -> str:
+def text_summary(tally: Tally, counts: Counter[Severity], seconds: float) -> str:
     looked_at = (
         f"{count(tally.partitions, 'partition')}, {count(tally.segments, 'segment')}, "
         f"{count(tally.batches, 'batch', 'es')}, {count(tally.records, 'record')}, {size(tally.bytes)} "

@@ -7,6 +7,7 @@ for finding in verification.run():
 """
 
 from odradek.storage.verify.findings import Finding, Severity, Tally
+from odradek.storage.verify.log_dir import LogDirCheck
 from odradek.storage.verify.verification import NotADataDirectory, Verification
 
-__all__ = ["Finding", "NotADataDirectory", "Severity", "Tally", "Verification"]
+__all__ = ["Finding", "LogDirCheck", "NotADataDirectory", "Severity", "Tally", "Verification"]

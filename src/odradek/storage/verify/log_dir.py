@@ -51,27 +51,33 @@ class LogDirCheck:
         self._run = run
         self._names = {entry.name for entry in entries if not entry.is_dir}
         self._dirs = [entry.name for entry in entries if entry.is_dir]
-        self._clean = names.CLEAN_SHUTDOWN in self._names
-        self._in_use = names.LOCK in self._names and is_held(self._path(names.LOCK))
+        self.is_clean = names.CLEAN_SHUTDOWN in self._names
+        """The broker that had it stopped properly."""
+        self.is_in_use = names.LOCK in self._names and is_held(self._path(names.LOCK))
         self._offsets: dict[str, Mapping[TopicPartition, Offset]] = {}
         self._zero_filled: list[str] = []
 
     def run(self) -> Iterator[Finding]:
-        if self._in_use:
+        if self.is_in_use:
             yield note(self.path, "is in use: what is written meanwhile may look unfinished")
         yield from self.read_own_files()
         for name in sorted(self._names - _KNOWN):
             text = "is left of a write that was interrupted" if name.endswith(names.TEMP) else "an unknown file"
             yield note(self._path(name), text)
         if BOOTSTRAP in self._names:
-            check = quorum.SnapshotCheck(self._run, self._path(BOOTSTRAP), LeaderEpoch(0), in_use=self._in_use)
+            check = quorum.SnapshotCheck(self._run, self._path(BOOTSTRAP), LeaderEpoch(0), in_use=self.is_in_use)
             yield from check.run()
         for name in self._dirs:
             yield from bounded(self._check_partition(name))
         if self._zero_filled:
-            why = "is in use" if self._in_use else "the metadata log" if self._clean else "was not stopped properly"
+            why = "is in use" if self.is_in_use else "the metadata log" if self.is_clean else "was not stopped properly"
             yield note(self.path, f"{why}: {len(self._zero_filled)} indexes still end with the zeros of their room")
         yield from self._check_offsets()
+
+    @property
+    def recovery_points(self) -> Mapping[TopicPartition, Offset]:
+        """Once its own files are read."""
+        return self._offsets.get(names.RECOVERY_POINTS, {})
 
     def partition_paths(self) -> list[str]:
         return [self._path(name) for name in self._dirs]
@@ -80,10 +86,10 @@ class LogDirCheck:
         """Once its own files are read."""
         return Circumstances(
             # The metadata log belongs to the quorum, which does not say how it ended.
-            clean=self._clean and partition.topic != names.METADATA_TOPIC,
-            in_use=self._in_use,
+            clean=self.is_clean and partition.topic != names.METADATA_TOPIC,
+            in_use=self.is_in_use,
             known=bool(self._offsets),
-            recovery_point=self._offsets.get(names.RECOVERY_POINTS, {}).get(partition),
+            recovery_point=self.recovery_points.get(partition),
             log_start=self._offsets.get(names.LOG_STARTS, {}).get(partition, Offset(0)),
             cleaned_to=self._offsets.get(names.CLEANER_OFFSETS, {}).get(partition),
         )
@@ -102,7 +108,7 @@ class LogDirCheck:
             except CorruptFile as corrupt:
                 yield from_corrupt(path, corrupt)
             except OSError as problem:
-                yield from_os(path, problem, self._in_use)
+                yield from_os(path, problem, self.is_in_use)
 
     def _read_own_file(self, name: str, path: str, data: bytes) -> Iterator[Finding]:
         if name == names.META_PROPERTIES:
@@ -131,7 +137,7 @@ class LogDirCheck:
             return  # nobody keeps it in order any more: not at a stop, nor against power loss
         in_service = parsed.mark in (Mark.NONE, Mark.FUTURE)
         # A deleted partition may have a successor of the same name: the checkpoints speak of that one.
-        now = self.circumstances(parsed.partition) if in_service else Circumstances(self._clean, self._in_use)
+        now = self.circumstances(parsed.partition) if in_service else Circumstances(self.is_clean, self.is_in_use)
         extent = yield from PartitionCheck(self._run, path, parsed.partition.topic, now).run()
         if extent is not None:
             self._zero_filled += extent.zero_filled
@@ -146,25 +152,24 @@ class LogDirCheck:
             for line, (partition, offset) in enumerate(offsets.items(), start=3):
                 for severity, text in self._check_offset(name, partition, offset):
                     yield Finding(severity, path, f"{partition}: {text}", line=line)
-        recovery_points = self._offsets.get(names.RECOVERY_POINTS, {})
-        if self._clean and recovery_points:
-            for partition in sorted(self.extents.keys() - recovery_points.keys()):
+        if self.is_clean and self.recovery_points:
+            for partition in sorted(self.extents.keys() - self.recovery_points.keys()):
                 if partition.topic != names.METADATA_TOPIC:
                     yield error(self._path(names.RECOVERY_POINTS), f"{partition} is missing after a proper stop")
 
     def _check_offset(self, name: str, partition: TopicPartition, offset: Offset) -> Iterator[tuple[Severity, str]]:
         extent = self.extents.get(partition) or self._future.get(partition)
         if extent is None:
-            if not self._in_use:
+            if not self.is_in_use:
                 yield Severity.WARNING, "there is no such partition here"
             return
         end = extent.end
-        if end is None or self._in_use:
+        if end is None or self.is_in_use:
             return
         if offset > end:
             severity = Severity.WARNING if name == names.CLEANER_OFFSETS else Severity.ERROR
             yield severity, f"offset {offset} lies past the end of the log, which is {end}"
-        elif name == names.RECOVERY_POINTS and self._clean and offset < end:
+        elif name == names.RECOVERY_POINTS and self.is_clean and offset < end:
             yield Severity.ERROR, f"a proper stop at offset {offset}, but the log ends at {end}"
 
 

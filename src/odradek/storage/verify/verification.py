@@ -40,13 +40,17 @@ class Verification:
         deep: bool = False,
         is_held: IsHeld = nobody_holds,
         on_progress: Callable[[], None] = no_progress,
+        one_node: bool = False,
     ) -> None:
-        """With `deep` every record is read."""
+        """With `deep` every record is read. With `one_node` all log directories must belong together, wherever they
+        are; otherwise only those beside each other."""
         self.tally = Tally()
+        self.log_dirs: list[LogDirCheck] = []
+        self.partitions: list[str] = []
+        """Directories of partitions that were named by themselves."""
         self._run = Run(files, self.tally, deep, on_progress)
         self._is_held = is_held
-        self._log_dirs: list[LogDirCheck] = []
-        self._partitions: list[str] = []
+        self._one_node = one_node
         self._added: set[str] = set()
         self._not_listed: list[Finding] = []
 
@@ -63,7 +67,7 @@ class Verification:
             self._add_log_dir(path, entries)
         elif _is_partition(entries):
             if self._is_new(path):
-                self._partitions.append(path)
+                self.partitions.append(path)
                 self._count(entries)
         else:
             self._add_inner(path, entries)
@@ -88,7 +92,7 @@ class Verification:
 
     def _add_log_dir(self, path: str, entries: list[Entry]) -> None:
         if self._is_new(path):
-            self._log_dirs.append(LogDirCheck(self._run, path, entries, self._is_held))
+            self.log_dirs.append(LogDirCheck(self._run, path, entries, self._is_held))
             self._count(entries)
 
     def _is_new(self, path: str) -> bool:
@@ -101,19 +105,24 @@ class Verification:
         self.tally.bytes_found += sum(each.size for each in entries if each.name.endswith((names.LOG, ".checkpoint")))
 
     def run(self) -> Iterator[Finding]:
-        for log_dir in self._log_dirs:
+        for log_dir in self.log_dirs:
             for path in log_dir.partition_paths():
                 try:
                     self._count(self._run.list(path))
                 except OSError:
                     continue  # told when its turn comes
         yield from self._not_listed
-        for log_dir in self._log_dirs:
+        for log_dir in self.log_dirs:
             yield from log_dir.run()
             self.tally.log_dirs += 1
-        for path in self._partitions:
+        for path in self.partitions:
             yield from bounded(self._check_partition(path))
-        yield from _check_siblings(self._log_dirs)
+        families: defaultdict[str, list[LogDirCheck]] = defaultdict(list)
+        for log_dir in self.log_dirs:
+            families["" if self._one_node else os.path.dirname(os.path.abspath(log_dir.path))].append(log_dir)
+        for family in families.values():
+            yield from _check_owners(family)
+            yield from _check_twins(family)
 
     def _check_partition(self, path: str) -> Iterator[Finding]:
         """A partition by itself; what its log directory says of it is looked up, if it lies in one."""
@@ -151,17 +160,8 @@ def _is_partition(entries: list[Entry]) -> bool:
     return any(name in _OF_PARTITION or (each and each[1] in names.SEGMENT_SUFFIXES) for name, each in parsed)
 
 
-def _check_siblings(log_dirs: list[LogDirCheck]) -> Iterator[Finding]:
-    """Log directories beside each other belong to one broker."""
-    families: defaultdict[str, list[LogDirCheck]] = defaultdict(list)
-    for log_dir in log_dirs:
-        families[os.path.dirname(os.path.abspath(log_dir.path))].append(log_dir)
-    for family in families.values():
-        yield from _check_owners(family)
-        yield from _check_twins(family)
-
-
 def _check_owners(family: list[LogDirCheck]) -> Iterator[Finding]:
+    """Log directories of one node have its ids, and ids of their own."""
     first = next((each for each in family if each.meta), None)
     ids: dict[str, str] = {}
     for log_dir in family:
