@@ -188,7 +188,8 @@ def _without_moments(value: Message | None) -> Message | None:
     if isinstance(value, ConsumerGroupTargetAssignmentMetadataValue):
         return replace(value, assignment_timestamp=int(value.assignment_timestamp > 0))
     if isinstance(value, GroupMetadataValue):
-        return replace(value, current_state_timestamp=int(value.current_state_timestamp > 0))
+        # Nor the leader, which we leave out while a rebalance is due.
+        return replace(value, current_state_timestamp=int(value.current_state_timestamp > 0), leader=None)
     return value
 
 

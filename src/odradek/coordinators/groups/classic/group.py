@@ -57,6 +57,8 @@ class ClassicGroup:
         self.protocol: str | None = None
         """The one that the generation has agreed on."""
         self.leader: str | None = None
+        self.is_unled = False
+        """Whether its record names no leader: it was written when a rebalance was due, and that is in no record."""
         self.members: dict[str, ClassicMember] = {}
         self.static: dict[str, str] = {}
         """Ids of members by their instance ids."""

@@ -133,7 +133,7 @@ class ClassicGroups:
     def _loaded(self, group: ClassicGroup) -> Decision:
         for member in group.members.values():
             self._rebalancing.expect(group, member)
-        if len(group.members) > self._context.config().group_max_size:
+        if group.is_unled or len(group.members) > self._context.config().group_max_size:
             return self._rebalancing.begin(group)
         return NOTHING
 

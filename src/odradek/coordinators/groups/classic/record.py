@@ -75,6 +75,7 @@ def replay(group: ClassicGroup, value: GroupMetadataValue) -> None:
     group.generation = value.generation
     group.protocol_type = value.protocol_type
     group.protocol = value.protocol
+    group.is_unled = bool(members) and value.leader is None
     group.leader = value.leader if value.leader in members else next(iter(members), None)
     group.topics = group.subscribed_topics()
 

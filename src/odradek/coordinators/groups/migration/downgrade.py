@@ -41,16 +41,21 @@ def downgraded(
     partitions: Mapping[str, Mapping[uuid, Collection[int]]],
     topics: Topics,
     now_ms: TimestampMs,
+    *,
+    rebalances: bool,
 ) -> Downgraded:
     """The records that make a classic group of those who are left, in one generation: that is the epoch of the group.
 
-    `partitions` is what they are taken to have there, by their ids.
+    `partitions` is what they are taken to have there, by their ids. Where a rebalance is due the record names no
+    leader, and so it is not forgotten over a restart.
     """
     classic = ClassicGroup(group.group_id, now_ms)
     classic.generation = group.epoch
     for member in left:
         classic.add(_member(member), CONSUMER)
     classic.protocol = classic.elect_protocol()
+    if rebalances:
+        classic.leader = None
     assignments = {
         member.member_id: write_assignment(
             partitions.get(member.member_id, NO_PARTITIONS), topics, member.metadata(classic.protocol)

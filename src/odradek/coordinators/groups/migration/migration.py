@@ -199,10 +199,11 @@ class Migration:
         """Without targets that hold, the group rebalances, and until then its members have what they have."""
         # Kafka takes them to have what they should have. If the group moves back at once, then what a member has not
         # given back yet would be free to all.
+        rebalances = targets is None
         partitions = {member.member_id: held(member) for member in left} if targets is None else targets
-        now_ms = self._context.clock.now_ms()
-        moved = downgraded(group, left, partitions, self._context.image().topics, now_ms)
-        self._downgrades[group.group_id] = _Downgrade(moved.protocols, targets is None)
+        topics, now_ms = self._context.image().topics, self._context.clock.now_ms()
+        moved = downgraded(group, left, partitions, topics, now_ms, rebalances=rebalances)
+        self._downgrades[group.group_id] = _Downgrade(moved.protocols, rebalances)
         for member_id in group.members:
             for due in _OF_CONSUMERS:
                 self._context.timers.cancel(Deadline(due, group.group_id, member_id))

@@ -1,5 +1,7 @@
 """A classic group becomes a consumer group: its members stay, with what they have, and go on in their protocol."""
 
+from collections.abc import Mapping
+
 from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from odradek.coordinators.groups.classic.member import ClassicMember
@@ -9,10 +11,12 @@ from odradek.coordinators.groups.consumer.member import ConsumerMember, Partitio
 from odradek.coordinators.groups.consumer.topics import TopicView
 from odradek.coordinators.groups.errors import GroupNotFound
 from odradek.coordinators.groups.migration.embedded import by_id, read_assignment, read_subscription
+from odradek.metadata.image import Topics
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.errors import BadRequest
 from odradek.model.numbers import TimestampMs
 from odradek.wire.records.consumer_group import ClassicMemberMetadata, ClassicProtocol
+from odradek.wire.records.consumer_protocol import ConsumerProtocolSubscription
 
 _POLICIES = ("upgrade", "bidirectional")
 _OWN = ("range", "roundrobin", "sticky", "cooperative-sticky")
@@ -40,26 +44,46 @@ def upgraded(group: ClassicGroup, topics: TopicView) -> tuple[Stored, ...]:
     Raises GroupNotFound where what its members told cannot be read, or would be lost.
     """
     group_id, epoch = group.group_id, group.generation
-    members: list[ConsumerMember] = []
-    targets: list[Assignment] = []
-    for member in group.members.values():
-        targets.append(_target(group, member, topics))
-        members.append(_member(group, member, targets[-1]))
-    partitions = [(topic_id, number) for target in targets for topic_id in target for number in target[topic_id]]
-    if len(set(partitions)) < len(partitions):
-        raise GroupNotFound(f"group {group_id} is a classic group, and two of its members share a partition")
+    subscriptions = {member.member_id: _subscription(group, member) for member in group.members.values()}
+    targets = _held(group, subscriptions, topics.image.topics)
+    members = [
+        _member(group, member, subscriptions[member.member_id], targets[member.member_id])
+        for member in group.members.values()
+    ]
     names = frozenset().union(*(member.subscription.names for member in members))
     return (
         *group.tombstones(),
         *(records.member(group_id, member) for member in members),
         records.group_epoch(group_id, epoch, topics.hash(names)),
-        *(records.target(group_id, member.member_id, target) for member, target in zip(members, targets, strict=True)),
+        *(records.target(group_id, member_id, target) for member_id, target in targets.items()),
         records.target_epoch(group_id, epoch, _NEVER),
         *(records.assignment(group_id, member) for member in members),
     )
 
 
-def _target(group: ClassicGroup, member: ClassicMember, topics: TopicView) -> Assignment:
+def _held(
+    group: ClassicGroup, subscriptions: Mapping[str, ConsumerProtocolSubscription], topics: Topics
+) -> dict[str, Assignment]:
+    """What members have: what they were assigned, and what they said that they had when they joined.
+
+    In between the two, members of a cooperative assignor have what they are about to give back, and a generation that
+    ended too early was assigned nothing. Kafka goes by the assignment alone, and gives such partitions to others.
+    """
+    held = {member.member_id: _assigned(group, member, topics) for member in group.members.values()}
+    taken = [(topic_id, number) for each in held.values() for topic_id in each for number in each[topic_id]]
+    if len(set(taken)) < len(taken):
+        raise GroupNotFound(f"group {group.group_id} is a classic group, and two of its members share a partition")
+    owners = set(taken)
+    for member_id, subscription in subscriptions.items():
+        for topic_id, numbers in by_id(subscription.owned_partitions, topics).items():
+            free = frozenset(number for number in numbers if (topic_id, number) not in owners)
+            if free:
+                held[member_id] = {**held[member_id], topic_id: held[member_id].get(topic_id, frozenset()) | free}
+                owners.update((topic_id, number) for number in free)
+    return held
+
+
+def _assigned(group: ClassicGroup, member: ClassicMember, topics: Topics) -> Assignment:
     try:
         assignment = read_assignment(member.assignment)
     except BadRequest as error:
@@ -68,16 +92,21 @@ def _target(group: ClassicGroup, member: ClassicMember, topics: TopicView) -> As
         raise GroupNotFound(
             f"group {group.group_id} has an assignor of its own, which tells members more than partitions"
         )
-    return by_id(assignment.assigned_partitions, topics.image.topics)
+    return by_id(assignment.assigned_partitions, topics)
 
 
-def _member(group: ClassicGroup, member: ClassicMember, target: Assignment) -> ConsumerMember:
+def _subscription(group: ClassicGroup, member: ClassicMember) -> ConsumerProtocolSubscription:
     # Before its first generation a group has agreed on nothing.
     protocol = group.elect_protocol() if group.protocol is None else group.protocol
     try:
-        subscription = read_subscription(member.metadata(protocol))
+        return read_subscription(member.metadata(protocol))
     except BadRequest as error:
         raise GroupNotFound(f"the subscription of {member.member_id} in group {group.group_id}: {error}") from None
+
+
+def _member(
+    group: ClassicGroup, member: ClassicMember, subscription: ConsumerProtocolSubscription, target: Assignment
+) -> ConsumerMember:
     assigned: Partitions = {topic_id: dict.fromkeys(numbers, group.generation) for topic_id, numbers in target.items()}
     return ConsumerMember(
         member_id=member.member_id,

@@ -91,7 +91,7 @@ def test_the_record_has_what_members_should_have(stage: MigrationStage) -> None:
     numbers = sorted(number for _, number in one.has)
     topic = b"\0\6orders" + len(numbers).to_bytes(4, "big") + b"".join(number.to_bytes(4, "big") for number in numbers)
     assert member.assignment == b"\0\1\0\0\0\1" + topic + b"\xff\xff\xff\xff", "in the version that the member speaks"
-    assert (value.protocol_type, value.protocol, value.leader) == ("consumer", "cooperative-sticky", one.member_id)
+    assert (value.protocol_type, value.protocol, value.leader) == ("consumer", "cooperative-sticky", None)
 
 
 def test_a_member_that_leaves_where_others_stay_moves_nothing(stage: MigrationStage) -> None:
@@ -141,10 +141,11 @@ def test_the_move_outlives_a_restart(stage: MigrationStage) -> None:
     stage.run(three, one, two)
     three.leave()
     stage = one.stage = two.stage = stage.restarted()
-    assert (stage.kind, stage.groups[GROUP].state_name) == (GroupKind.CLASSIC, "Stable")
-    before = one.has, two.has
+    assert (stage.kind, stage.groups[GROUP].state_name) == (GroupKind.CLASSIC, "PreparingRebalance")
     stage.run(one, two)
-    assert (one.has, two.has) == before, "that a rebalance is due is in no record"
+    assert (len(one.has), len(two.has)) == (3, 3)
+    stage = one.stage = two.stage = stage.restarted()
+    assert stage.groups[GROUP].state_name == "Stable", "after that there is nothing to make up for"
 
 
 def test_the_group_moves_back_before_anybody_gave_anything_up(stage: MigrationStage) -> None:

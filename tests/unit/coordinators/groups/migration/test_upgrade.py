@@ -111,6 +111,21 @@ def test_members_that_wait_are_told_to_join_again(stage: MigrationStage) -> None
     assert [len(each.has) for each in (one, two, three)] == [2, 2, 2]
 
 
+def test_what_members_are_about_to_give_back_is_still_theirs(stage: MigrationStage) -> None:
+    one, two = ClassicConsumer(stage), ClassicConsumer(stage)
+    stage.run(one)
+    enter(two)
+    one.step()  # hears of the rebalance
+    one.step()  # joins
+    one.step()  # leads, and assigns half of what it has to the other: it has not heard of that itself
+    assert (stage.groups[GROUP].state_name, len(one.has)) == ("Stable", 6)
+    three = Consumer(stage)
+    three.beat()
+    assert (stage.kind, len(three.has)) == (GroupKind.CONSUMER, 0)
+    stage.run(three, one, two)
+    assert [len(each.has) for each in (one, two, three)] == [2, 2, 2]
+
+
 def test_a_group_before_its_first_generation_moves_too() -> None:
     stage = MigrationStage(BrokerConfig(group_consumer_assignment_interval_ms=0))
     stage.create("orders", 6)
