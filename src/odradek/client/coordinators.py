@@ -1,7 +1,8 @@
-"""Which broker coordinates a group, and requests that have to go to it."""
+"""Which broker coordinates a group or a transaction, and requests that have to go to it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 from odradek.client.client import Client
@@ -12,9 +13,15 @@ from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindC
 
 T = TypeVar("T")
 
-_GROUP = 0
-_GROUPS_MAX = 500
+_KEYS_MAX = 500
 """In one request: answers have all members of each group, and must stay of a size that fits into memory."""
+
+
+class Of(IntEnum):
+    """What is coordinated, as FindCoordinator has it."""
+
+    GROUPS = 0
+    TRANSACTIONS = 1
 
 
 class Coordinator(NamedTuple):
@@ -25,11 +32,13 @@ class Coordinator(NamedTuple):
 Ask = Callable[[Coordinator, Sequence[str]], Awaitable[Mapping[str, T | ClientError]]]
 
 
-async def find_coordinators(client: Client, group_ids: Sequence[str]) -> dict[str, Coordinator | Refused]:
+async def find_coordinators(
+    client: Client, keys: Sequence[str], of: Of = Of.GROUPS
+) -> dict[str, Coordinator | Refused]:
     """Asks once. Any broker knows; brokers before Apache Kafka 3.0 raise UnsupportedVersion."""
     found: dict[str, Coordinator | Refused] = {}
-    for some in _pieces(group_ids):
-        request = FindCoordinatorRequest(key_type=_GROUP, coordinator_keys=tuple(some))
+    for some in _pieces(keys):
+        request = FindCoordinatorRequest(key_type=of, coordinator_keys=tuple(some))
         response = await client.ask(request, FindCoordinatorResponse)
         found |= {
             each.key: refusal(each.error_code, each.error_message)
@@ -39,17 +48,19 @@ async def find_coordinators(client: Client, group_ids: Sequence[str]) -> dict[st
     return found
 
 
-async def ask_coordinators(client: Client, group_ids: Sequence[str], ask: Ask[T]) -> dict[str, T | ClientError]:
-    """What the coordinators of these groups say of them, all asked at the same time.
+async def ask_coordinators(
+    client: Client, keys: Sequence[str], ask: Ask[T], of: Of = Of.GROUPS
+) -> dict[str, T | ClientError]:
+    """What the coordinators of these groups, or transactions, say of them, all asked at the same time.
 
-    `ask` sends one request for some groups of one coordinator. Groups whose coordinator has moved, or still reads its
-    log, are asked for again, until the time for it is up: then they have the error.
+    `ask` sends one request for some of one coordinator. Those whose coordinator has moved, or still reads its log, are
+    asked for again, until the time for it is up: then they have the error.
     """
     found: dict[str, T | ClientError] = {}
 
     async def attempt() -> None:
-        missing = [each for each in group_ids if each not in found or _passes(found[each])]
-        found.update(await _ask_once(client, missing, ask))
+        missing = [each for each in keys if each not in found or _passes(found[each])]
+        found.update(await _ask_once(client, missing, ask, of))
         for each in missing:
             outcome = found[each]
             if isinstance(outcome, ClientError) and outcome.is_passing:
@@ -58,23 +69,23 @@ async def ask_coordinators(client: Client, group_ids: Sequence[str], ask: Ask[T]
     try:
         await client.persist(attempt)
     except ClientError:
-        if found.keys() != set(group_ids):
+        if found.keys() != set(keys):
             raise
-    return {each: found[each] for each in group_ids}
+    return {each: found[each] for each in keys}
 
 
 def _passes(outcome: object) -> bool:
     return isinstance(outcome, ClientError) and outcome.is_passing
 
 
-async def _ask_once(client: Client, group_ids: Sequence[str], ask: Ask[T]) -> dict[str, T | ClientError]:
+async def _ask_once(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) -> dict[str, T | ClientError]:
     found: dict[str, T | ClientError] = {}
     by_coordinator: dict[Coordinator, list[str]] = {}
-    for group_id, coordinator in (await find_coordinators(client, group_ids)).items():
+    for key, coordinator in (await find_coordinators(client, keys, of)).items():
         if isinstance(coordinator, Refused):
-            found[group_id] = coordinator
+            found[key] = coordinator
         else:
-            by_coordinator.setdefault(coordinator, []).append(group_id)
+            by_coordinator.setdefault(coordinator, []).append(key)
 
     async def ask_one(coordinator: Coordinator, some: Sequence[str]) -> Mapping[str, T | ClientError]:
         try:
@@ -86,7 +97,7 @@ async def _ask_once(client: Client, group_ids: Sequence[str], ask: Ask[T]) -> di
 
     async with asyncio.TaskGroup() as tasks:
         asked = [
-            tasks.create_task(ask_one(coordinator, some), name=f"groups-{coordinator.node_id}")
+            tasks.create_task(ask_one(coordinator, some), name=f"coordinator-{coordinator.node_id}")
             for coordinator, mine in by_coordinator.items()
             for some in _pieces(mine)
         ]
@@ -95,5 +106,5 @@ async def _ask_once(client: Client, group_ids: Sequence[str], ask: Ask[T]) -> di
     return found
 
 
-def _pieces(group_ids: Sequence[str]) -> list[Sequence[str]]:
-    return [group_ids[at : at + _GROUPS_MAX] for at in range(0, len(group_ids), _GROUPS_MAX)]
+def _pieces(keys: Sequence[str]) -> list[Sequence[str]]:
+    return [keys[at : at + _KEYS_MAX] for at in range(0, len(keys), _KEYS_MAX)]

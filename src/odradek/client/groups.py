@@ -1,15 +1,13 @@
 """Groups of consumers: listed, described, deleted."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
-from functools import partial
 
+from odradek.client.brokers import ask_brokers
 from odradek.client.client import Client
 from odradek.client.coordinators import Coordinator, ask_coordinators
-from odradek.client.errors import ClientError, NotServed, Refused, TooOld, refusal
+from odradek.client.errors import ClientError, NotServed, Refused, refusal
 from odradek.client.group_views import GroupView, ListedGroup, read_classic, read_modern
 from odradek.model.error_code import ErrorCode
-from odradek.model.errors import UnsupportedVersion
 from odradek.wire.messages import list_groups as list_groups_message
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest, DeleteGroupsResponse
@@ -31,29 +29,15 @@ async def list_groups(client: Client, states: Sequence[str] = (), kinds: Sequenc
     """
     request = ListGroupsRequest(states_filter=tuple(states), types_filter=tuple(kinds))
 
-    async def attempt(node_id: int) -> ListGroupsResponse:
+    async def ask(node_id: int) -> ListGroupsResponse:
         response = await client.ask_node(node_id, request, ListGroupsResponse)
         if response.error_code:
             raise Refused(response.error_code)
         return response
 
-    async def ask(node_id: int) -> ListGroupsResponse | ClientError:
-        try:
-            return await client.persist(partial(attempt, node_id))
-        except ClientError as error:
-            return error  # not raised: the others of the tasks are not to be cancelled halfway
-        except UnsupportedVersion as error:
-            return TooOld(f"the broker is too old: {error}")
-
-    view = await client.persist(partial(client.look_up, ()))
-    async with asyncio.TaskGroup() as tasks:
-        asked = [tasks.create_task(ask(node_id), name=f"groups-{node_id}") for node_id in sorted(view.brokers)]
     found: dict[str, ListedGroup] = {}  # by their ids: a group that moves meanwhile is told of twice
-    for task in asked:
-        outcome = task.result()
-        if isinstance(outcome, ClientError):
-            raise outcome
-        found |= {each.group_id: _listed(each) for each in outcome.groups}
+    for response in (await ask_brokers(client, ask)).values():
+        found |= {each.group_id: _listed(each) for each in response.groups}
     return [found[group_id] for group_id in sorted(found)]
 
 
