@@ -108,6 +108,16 @@ def test_an_expression_is_kept_as_long_as_anybody_has_it(stage: ConsumerStage) -
     assert stage.group.metadata_hash == 0
 
 
+def test_taking_an_expression_that_others_have_calls_for_a_new_target(stage: ConsumerStage) -> None:
+    one, other = Consumer(stage, None, expression="eu.*"), Consumer(stage, None, expression="eu-.*")
+    stage.settle(one, other)
+    epoch = stage.group.epoch
+    other.subscribe(expression="eu.*")
+    stage.settle(one, other)
+    assert stage.group.epoch == epoch + 1
+    assert list(stage.group.matched) == ["eu.*"]
+
+
 def test_a_bad_expression_is_refused_and_changes_nothing(stage: ConsumerStage) -> None:
     reader = Consumer(stage, None, expression="eu.*")
     stage.settle(reader)

@@ -11,6 +11,7 @@ from odradek.testing.consumer_stage import GROUP, HEARTBEAT_MS, REBALANCE_MS, SE
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from odradek.wire.records.consumer_group import (
     ConsumerGroupCurrentMemberAssignmentKey,
+    ConsumerGroupCurrentMemberAssignmentValue,
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMetadataKey,
     ConsumerGroupMetadataValue,
@@ -395,3 +396,53 @@ def test_what_is_deleted_is_gone_after_a_restart(stage: ConsumerStage) -> None:
     for stored in tuple(stage.group.tombstones()):
         stage.log.append((write_coordinator_key(stored.key), None))
     assert not stage.restarted().groups
+
+
+def test_after_a_restart_what_is_to_be_given_back_has_a_deadline_again(stage: ConsumerStage) -> None:
+    slow, other = Consumer(stage), Consumer(stage)
+    slow.beat()
+    slow.beat()
+    other.beat()
+    slow.keeps = True
+    slow.beat()
+    again = stage.restarted()
+    slow.stage = other.stage = again
+    for _ in range(REBALANCE_MS // HEARTBEAT_MS):
+        assert slow.member_id in again.group.members
+        slow.beat()
+        other.beat()
+        again.advance(HEARTBEAT_MS)
+    assert list(again.group.members) == [other.member_id]
+
+
+def test_targets_that_stay_are_not_written_again(stage: ConsumerStage) -> None:
+    stage.create("bills", 1)
+    first, second = Consumer(stage), Consumer(stage, ("bills",))
+    stage.settle(first, second)
+    stage.add_partitions("bills", 2)
+    size = len(stage.log)
+    stage.settle(first, second)
+    written = [key for key, _ in stage.read_log(size) if isinstance(key, ConsumerGroupTargetAssignmentMemberKey)]
+    assert [key.member_id for key in written] == [second.member_id]
+
+
+def test_a_member_in_a_state_of_a_later_version_joins_anew(stage: ConsumerStage) -> None:
+    alone = Consumer(stage)
+    stage.settle(alone)
+    member = stage.group.members[alone.member_id]
+    key = ConsumerGroupCurrentMemberAssignmentKey(group_id=GROUP, member_id=alone.member_id)
+    value = ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=member.epoch,
+        previous_member_epoch=member.previous_epoch,
+        state=55,
+        assigned_partitions=(),
+        partitions_pending_revocation=(),
+    )
+    stage.log.append((write_coordinator_key(key), write_coordinator_value(value, 0)))
+    again = alone.stage = stage.restarted()
+    assert again.group.members[alone.member_id].state is MemberState.UNKNOWN
+    alone.beat()
+    assert alone.error is ErrorCode.FENCED_MEMBER_EPOCH
+    alone.beat()
+    assert alone.has == orders(0, 1, 2, 3)
+    assert again.group.state_name == "Stable"
