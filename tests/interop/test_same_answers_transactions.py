@@ -458,18 +458,31 @@ async def reading(ask: Asker) -> None:
         await writer.add(topic)
     for writer in (*writers, *writers):
         await writer.send(topic)
-    await fetched(ask, topic)
-    for writer, commit in zip(writers, (False, True, False), strict=True):
-        await writer.end(commit=commit)
-        await fetched(ask, topic)
+    await fetched(ask, topic, 0, 3)
+    for number, commit in ((0, False), (2, False), (1, True)):
+        await writers[number].end(commit=commit)
+        await fetched(ask, topic, 0, 3)
 
 
-async def fetched(ask: Asker, topic: str) -> None:
+async def reading_in_parts(ask: Asker) -> None:
+    """Aborted transactions are told as far as the index of the log shows that they matter."""
+    topic = await ask.create("read-in-parts", index_interval_bytes="150")
+    writer = await writer_of(ask, "reading-in-parts")
+    await writer.init()
+    for number in range(12):
+        await writer.add(topic)
+        await writer.send(topic)
+        await writer.end(commit=number % 3 == 0)
+    for size in (1, 100, 200, 400, 1000):
+        await fetched(ask, topic, 0, 5, 11, 20, size=size)
+
+
+async def fetched(ask: Asker, topic: str, *offsets: int, size: int = 1 << 20) -> None:
     by_id = ask.level.version_of(FetchRequest) >= BY_ID_SINCE
     name: dict[str, Any] = {"topic_id": await ask.topic_id(topic)} if by_id else {"topic": topic}
     for level in (0, 1):
-        for offset in (0, 3):
-            part = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+        for offset in offsets:
+            part = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=size)
             answer = await ask.quietly(
                 FetchRequest(
                     max_wait_ms=0,
@@ -531,6 +544,7 @@ CASES: list[Case] = [
     markers,
     deleted_topics,
     reading,
+    reading_in_parts,
     listing,
 ]
 

@@ -50,15 +50,23 @@ class Produced(NamedTuple):
 
 
 class Partition:
-    __slots__ = ("_clock", "_rules", "epoch", "log", "waiting")
+    __slots__ = ("_clock", "_rules", "_stable", "epoch", "log", "waiting")
 
     def __init__(self, log: Log, epoch: LeaderEpoch, clock: Clock) -> None:
         self.log = log
         self.epoch = epoch
         self.waiting: dict[WaitingFetch, None] = {}
         """Fetches that are woken when something is appended here."""
+        self._stable: StableEnd | None = None
         self._clock = clock
         self._rules = Rules(log.config)
+
+    @property
+    def stable(self) -> "StableEnd":
+        """What fetches of committed records wait for."""
+        if self._stable is None:
+            self._stable = StableEnd(self.log)
+        return self._stable
 
     def check_epoch(self, known: int) -> None:
         """Refuse a client whose idea of the leader is another one; -1 is none."""
@@ -129,6 +137,29 @@ class Partition:
         if self.waiting:
             for fetch in tuple(self.waiting):
                 fetch.arrived(size)
+        if self._stable is not None:
+            self._stable.arrived(size)
+
+
+class StableEnd:
+    """The end of what readers of committed records may read: fetches that wait hear of bytes when it has moved."""
+
+    __slots__ = ("_log", "_offset", "_unstable", "waiting")
+
+    def __init__(self, log: Log) -> None:
+        self.waiting: dict[WaitingFetch, None] = {}
+        self._log = log
+        self._offset = log.last_stable_offset
+        self._unstable = 0
+        """Bytes that came since it moved."""
+
+    def arrived(self, size: int) -> None:
+        self._unstable += size
+        offset = self._log.last_stable_offset
+        if offset > self._offset:
+            arrived, self._unstable, self._offset = self._unstable, 0, offset
+            for fetch in tuple(self.waiting):
+                fetch.arrived(arrived)
 
 
 class Rules:

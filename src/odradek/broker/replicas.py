@@ -81,7 +81,7 @@ class Replicas:
     def _drop(self, where: TopicPartition) -> None:
         partition = self._broker.partitions.pop(where, None)
         if partition is not None:
-            for fetch in tuple(partition.waiting):
+            for fetch in (*partition.waiting, *partition.stable.waiting):
                 fetch.end()
         if self._logs.get(where) is not None:
             try:

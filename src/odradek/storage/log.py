@@ -393,6 +393,11 @@ class Log:
         """Aborted transactions with records in [start, end), for a reader of committed records."""
         return self._segments.aborted(start, end)
 
+    @_guarded
+    def aborted_in(self, part: Slice, start: Offset) -> list[AbortedTxn]:
+        """Aborted transactions that a reader of committed records has to know of, for what was read from `start` on."""
+        return self._segments.aborted_in(part, start, self.end_offset)
+
     # --- cutting
 
     @_guarded

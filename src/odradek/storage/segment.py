@@ -287,9 +287,14 @@ class Segment:
                 return at, head
         return None
 
+    @property
+    def has_aborted(self) -> bool:
+        """Whether transactions were aborted here."""
+        return bool(self._txn_index_size) or self._txn_index is not None
+
     def aborted(self, start: Offset, end: Offset) -> tuple[list[AbortedTxn], bool]:
         """Aborted transactions of this segment that touch [start, end), and whether later segments cannot have more."""
-        if not self._txn_index_size and self._txn_index is None:
+        if not self.has_aborted:
             return [], False
         found = []
         for entry in self.txn_index.entries():

@@ -147,6 +147,29 @@ class Segments:
                 break
         return found
 
+    def aborted_in(self, part: Slice, start: Offset, end: Offset) -> list[AbortedTxn]:
+        """Aborted transactions that a reader of `part`, which was read from `start` on, has to know of.
+
+        As Kafka tells them, which goes by the index: up to the next entry behind what was read. `end` is that of the
+        log.
+        """
+        number = self._number_of(start)
+        while self._all[number].log is not part.handle:
+            number += 1
+        segment = self._all[number]
+        if not any(each.has_aborted for each in self._all[number:]):
+            return []
+        bound = segment.index.first_behind(part.position + part.size, start)
+        if bound is None:
+            bound = self._bases[number + 1] if number + 1 < len(self._bases) else end
+        found: list[AbortedTxn] = []
+        for each in self._all[number:]:
+            some, complete = each.aborted(start, bound)
+            found += some
+            if complete:
+                break
+        return found
+
     def _number_of(self, offset: Offset) -> int:
         return max(bisect_right(self._bases, offset) - 1, 0)
 

@@ -10,7 +10,7 @@ from odradek.broker.fetch_sessions import Context, FetchSessions, Found, Wanted
 from odradek.broker.partition import Partition
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.sending import PinnedSlice
-from odradek.broker.waiting import WaitingFetch
+from odradek.broker.waiting import Awaited, WaitingFetch
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, FencedLeaderEpoch, OffsetOutOfRange
 from odradek.model.numbers import NO_OFFSET, LeaderEpoch, Offset
@@ -117,14 +117,14 @@ class Fetch:
         wanted = min(request.min_bytes, request.max_bytes, self._bytes_max)
         if have >= wanted or is_urgent:
             return self._response(call, context, request, reads)
-        partitions = [read.partition for read in reads if read.partition]
+        awaited = [_awaited(read.partition, request) for read in reads if read.partition]
 
         def answer() -> None:
             call.connection.no_longer_when_closed(wait.cancel)
             if not call.connection.is_closed:
                 call.respond(self._answer(call, context, request))
 
-        wait = WaitingFetch(partitions, wanted - have, request.max_wait_ms, answer)
+        wait = WaitingFetch(awaited, wanted - have, request.max_wait_ms, answer)
         call.connection.when_closed(wait.cancel)
         return LATER
 
@@ -227,6 +227,10 @@ class Fetch:
 _LEADER_IS_TOLD = (NotLeaderOrFollower, FencedLeaderEpoch)
 
 
+def _awaited(partition: Partition, request: FetchRequest) -> Awaited:
+    return partition.stable if request.isolation_level == _READ_COMMITTED else partition
+
+
 def _diverging(log: Log, asked: FetchPartition) -> EpochEndOffset | None:
     """A client that has records which are not in this log any more has to go back to where the two agree."""
     offset = Offset(asked.fetch_offset)
@@ -266,7 +270,7 @@ def _partition_data(read: _Read, partition: Partition, *, committed: bool) -> Pa
     stable = log.last_stable_offset
     aborted: tuple[AbortedTransaction, ...] | None = None
     if committed:
-        found = log.aborted_txns(Offset(read.wanted.asked.fetch_offset), stable) if read.part else []
+        found = log.aborted_in(read.part, Offset(read.wanted.asked.fetch_offset)) if read.part else []
         aborted = tuple(AbortedTransaction(producer_id=txn.producer_id, first_offset=txn.first_offset) for txn in found)
     data = PartitionData(
         partition_index=read.wanted.place.partition,
