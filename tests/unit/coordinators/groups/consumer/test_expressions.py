@@ -129,10 +129,18 @@ def test_a_bad_expression_is_refused_and_changes_nothing(stage: ConsumerStage) -
     assert stage.group.matched.keys() == {"eu.*"}
 
 
-def test_an_expression_that_takes_too_much_memory_is_refused(stage: ConsumerStage) -> None:
-    reader = Consumer(stage, None, expression=r"\pL{1000}")
+@pytest.mark.parametrize("expression", [r"\pL{1000}", "(a{100}){100}", "((a{100}){100}){100}"])
+def test_an_expression_that_takes_too_much_memory_is_refused(stage: ConsumerStage, expression: str) -> None:
+    reader = Consumer(stage, None, expression=expression)
     reader.beat()
     assert reader.error is ErrorCode.INVALID_REGULAR_EXPRESSION
+
+
+def test_an_expression_may_ask_for_any_byte(stage: ConsumerStage) -> None:
+    stage.create("eu", 1)
+    reader = Consumer(stage, None, expression=r"\Cu")
+    reader.beat()
+    assert stage.group.matched[r"\Cu"].topics == {"eu"}
 
 
 def test_topics_are_looked_for_again_after_a_while(stage: ConsumerStage) -> None:
