@@ -19,6 +19,7 @@ NOUNS = {
     "topics": "list, describe, create, alter and delete topics",
     "configs": "show and change settings of topics and brokers",
     "groups": "list, describe, reset and delete consumer groups",
+    "transactions": "list, describe and abort transactions",
     "produce": "send records to a topic",
     "consume": "print the records of a topic",
     "log": "check and print the files of a data directory",
