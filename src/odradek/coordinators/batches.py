@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from struct import error as StructError
 from typing import cast
 
 from odradek.coordinators.decision import Stored, Writer
@@ -28,9 +29,13 @@ def batches_of(
 ) -> list[tuple[bytearray, Sequence[Stored]]]:
     """Batches with the records that each holds: one if they are atomic, however large, else of `bytes_max` at most.
 
-    Raises MessageTooLarge for a record that does not fit into a batch of its own.
+    Raises MessageTooLarge for a record that does not fit into a batch of its own, or whose strings are too long.
     """
-    encoded = [_encode(record) for record in records]
+    try:
+        encoded = [_encode(record) for record in records]
+    except StructError:
+        # A client's bytes that were no text have grown: each was read as a mark, which is written with three.
+        raise MessageTooLarge("a string with more bytes than a record can tell of") from None
     if is_atomic or len(encoded) == 1:
         return [(build_run(encoded, timestamp, codec, writer), records)]
     ends = _ends(encoded, bytes_max)

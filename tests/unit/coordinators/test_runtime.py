@@ -151,6 +151,15 @@ async def test_a_decision_too_large_for_a_batch_is_refused_whole(stage: Coordina
 
 
 @on_stage
+async def test_a_record_with_a_string_too_long_for_its_form_is_refused(stage: CoordinatorStage) -> None:
+    stage.lead()
+    refused = stage.submit(KEY, record("\N{REPLACEMENT CHARACTER}" * 20_000, 1))
+    assert refused.code == ErrorCode.UNKNOWN_SERVER_ERROR
+    assert stage.shards[2].replayed == []
+    assert stage.submit(KEY, record(KEY, 2)).code == 0, "the coordinator goes on"
+
+
+@on_stage
 async def test_a_decision_that_need_not_be_atomic_becomes_several_batches(stage: CoordinatorStage) -> None:
     stage.lead()
     third = "x" * (CONFIG.max_message_bytes // 3)
