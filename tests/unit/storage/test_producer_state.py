@@ -237,6 +237,98 @@ def test_a_coordinator_of_an_older_epoch_is_fenced(story: Story) -> None:
     assert story.end(A, commit=True, coordinator=6) is not None
 
 
+# --- transactions whose epochs rise with each
+
+
+def test_a_marker_with_the_epoch_of_an_open_transaction_is_late(story: Story) -> None:
+    story.send(A, 0, epoch=3, transactional=True)
+    with pytest.raises(InvalidProducerEpoch):
+        story.end(A, commit=True, epoch=3, level=2)
+    story.end(A, commit=True, epoch=4, level=2)
+    story.end(A, commit=True, epoch=4, level=2)  # a repeat, where nothing is open
+    story.send(A, 0, epoch=4, transactional=True)
+    with pytest.raises(InvalidProducerEpoch):
+        story.end(A, commit=False, epoch=4, level=2)
+    with pytest.raises(InvalidProducerEpoch):
+        story.end(A, commit=False, epoch=3, level=2)
+    assert story.end(A, commit=False, epoch=5, level=2) is not None
+
+
+def test_before_that_a_marker_has_the_epoch_of_its_transaction(story: Story) -> None:
+    for level in (0, 1):
+        story.send(A, level, epoch=3, transactional=True)
+        assert story.end(A, commit=True, epoch=3, level=level) is not None
+
+
+def test_above_the_largest_epoch_there_is_none(story: Story) -> None:
+    story.send(A, 0, epoch=32_767, transactional=True)
+    assert story.end(A, commit=False, epoch=32_767, level=2) is not None
+
+
+# --- the first batch of a transaction, which its coordinator is asked about
+
+
+def is_due(story: Story, sequence: int, epoch: int = 0, *, rises: bool = False) -> bool:
+    return story.state.is_verification_due(A, epoch, sequence, TimestampMs(0), rises=rises)
+
+
+def test_the_coordinator_is_asked_once_for_a_transaction(story: Story) -> None:
+    assert is_due(story, 0)
+    story.send(A, 0, transactional=True)
+    assert not is_due(story, 1)
+    assert is_due(story, 1, epoch=1)
+    story.end(A, commit=True)
+    assert is_due(story, 1)
+
+
+def test_a_batch_is_not_taken_before_one_that_was_refused(story: Story) -> None:
+    assert is_due(story, 4)
+    assert is_due(story, 5)
+    with pytest.raises(OutOfOrderSequence):
+        story.send(A, 5, transactional=True)
+    story.send(A, 4, transactional=True)
+    story.send(A, 5, transactional=True)
+
+
+def test_what_was_refused_in_an_older_epoch_counts_no_more(story: Story) -> None:
+    assert is_due(story, 0)
+    assert is_due(story, 7, epoch=1)
+    story.send(A, 7, epoch=1, transactional=True)
+
+
+def test_where_epochs_rise_a_new_producer_begins_at_zero(story: Story) -> None:
+    assert is_due(story, 3, rises=True)
+    with pytest.raises(OutOfOrderSequence):
+        story.send(A, 3, transactional=True)
+    assert is_due(story, 0, rises=True)
+    story.send(A, 0, transactional=True)
+    story.end(A, commit=True, epoch=1, level=2)
+    assert is_due(story, 2, epoch=1, rises=True)
+    with pytest.raises(OutOfOrderSequence):
+        story.send(A, 2, epoch=1, transactional=True)
+
+
+def test_the_marker_before_leaves_the_next_transaction_to_be_asked_about(story: Story) -> None:
+    story.send(A, 0, transactional=True)
+    assert is_due(story, 0, epoch=1, rises=True)
+    story.end(A, commit=True, epoch=1, level=2)
+    with pytest.raises(OutOfOrderSequence):
+        story.send(A, 1, epoch=1, transactional=True)
+    story.send(A, 0, epoch=1, transactional=True)
+
+
+def test_a_fenced_producer_is_refused_before_its_coordinator_is_asked(story: Story) -> None:
+    story.send(A, 0, epoch=2)
+    with pytest.raises(InvalidProducerEpoch):
+        is_due(story, 0, epoch=1)
+
+
+def test_what_was_asked_about_long_ago_is_forgotten(story: Story) -> None:
+    assert is_due(story, 4)
+    story.state.expire(TimestampMs(100), 100)
+    story.send(A, 9, transactional=True)
+
+
 # --- snapshots
 
 
