@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from odradek.coordinators.decision import Stored
-from odradek.coordinators.groups.classic.group import CONSUMER, ClassicGroup
+from odradek.coordinators.groups.classic.group import CONSUMER, ClassicGroup, State
 from odradek.coordinators.groups.classic.member import ClassicMember
 from odradek.coordinators.groups.consumer import records
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment
@@ -54,7 +54,8 @@ def upgraded(group: ClassicGroup, topics: TopicView) -> tuple[Stored, ...]:
     return (
         *group.tombstones(),
         *(records.member(group_id, member) for member in members),
-        records.group_epoch(group_id, epoch, topics.hash(names)),
+        # A rebalance that was under way becomes a new target, even if the new member calls for none.
+        records.group_epoch(group_id, epoch + (group.state is not State.STABLE), topics.hash(names)),
         *(records.target(group_id, member_id, target) for member_id, target in targets.items()),
         records.target_epoch(group_id, epoch, _NEVER),
         *(records.assignment(group_id, member) for member in members),

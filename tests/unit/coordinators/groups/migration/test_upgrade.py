@@ -126,6 +126,16 @@ def test_what_members_are_about_to_give_back_is_still_theirs(stage: MigrationSta
     assert [len(each.has) for each in (one, two, three)] == [2, 2, 2]
 
 
+def test_a_rebalance_that_is_under_way_is_not_forgotten(stage: MigrationStage) -> None:
+    one, two, three = ClassicConsumer(stage, instance_id="i"), ClassicConsumer(stage), ClassicConsumer(stage)
+    stage.run(one, two, three)
+    three.leave()
+    assert stage.groups[GROUP].state_name == "PreparingRebalance"
+    four = Consumer(stage, instance_id="i")
+    stage.run(four, two)
+    assert (len(four.has), len(two.has)) == (3, 3), "who takes a static member's place calls for no target"
+
+
 def test_a_group_before_its_first_generation_moves_too() -> None:
     stage = MigrationStage(BrokerConfig(group_consumer_assignment_interval_ms=0))
     stage.create("orders", 6)
