@@ -2,7 +2,6 @@
 
 from odradek.testing.sim.groups.broker import Ticket
 from odradek.testing.sim.groups.watching import Checker, Violation
-from odradek.testing.sim.groups.world import World
 from odradek.wire.schema import Message
 
 _WAIT_MS_MAX = 25_000
@@ -10,9 +9,6 @@ _WAIT_MS_MAX = 25_000
 
 
 class AnswersChecker(Checker):
-    def __init__(self, world: World) -> None:
-        super().__init__(world)
-
     def answered(self, ticket: Ticket, response: Message) -> None:
         if ticket not in self.world.broker.waiting:
             raise Violation(f"{type(ticket.request).__name__} was answered twice, now with {response}")
