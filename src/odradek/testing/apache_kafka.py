@@ -118,14 +118,45 @@ class ApacheKafka:
         }
         config, output = work / "server.properties", work / "broker.log"
         config.write_text("".join(f"{name}={value}\n" for name, value in properties.items()), encoding="utf-8")
-        command = self.command("kafka.Kafka", str(config), options=_BROKER_OPTIONS)
-        with output.open("wb") as sink:
-            process = subprocess.Popen(command, cwd=work, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
+        running = self.launch(config, port, output)
         try:
-            _wait_until_up(process, port, output)
-            yield Broker(port, process.pid, output)
+            running.wait_until_up()
+            yield Broker(port, running.pid, output)
         finally:
-            _stop(process)
+            running.stop()
+
+    def launch(self, config: Path, port: int, output: Path) -> "RunningKafka":
+        """A broker with this server.properties, which says that it listens on `port`. It is not up yet."""
+        command = self.command("kafka.Kafka", str(config), options=_BROKER_OPTIONS)
+        with output.open("ab") as sink:
+            process = subprocess.Popen(command, cwd=config.parent, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink)
+        return RunningKafka(process, port, output)
+
+
+class RunningKafka:
+    """Made by `ApacheKafka.launch`. It must be stopped or killed in the end."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", port: int, output: Path) -> None:
+        self.port = port
+        self._process = process
+        self._output = output
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def wait_until_up(self) -> None:
+        """Raises BrokerFailed, with its last lines, if it does not come to that."""
+        _wait_until_up(self._process, self.port, self._output)
+
+    def stop(self) -> None:
+        """Properly, if it has the time for it."""
+        _stop(self._process)
+
+    def kill(self) -> None:
+        """SIGKILL. Returns when it is gone."""
+        self._process.kill()
+        self._process.wait()
 
 
 def find() -> ApacheKafka:

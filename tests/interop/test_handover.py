@@ -1,0 +1,166 @@
+"""odradek and Apache Kafka hand a directory back and forth, stopped and killed, while the same clients go on.
+
+They produce and consume across all of it on one port, and are told nothing. In the end every record that was
+acknowledged is there: of the idempotent producer once and in order, of transactions once if they were committed and
+never if they were aborted. Consumers saw all of it, in order, and no committed offset ever went back.
+"""
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.raw_client import RawClient
+from odradek.testing.reading import read_partition
+from odradek.testing.relay import Relay, relay
+from odradek.testing.steady_clients import (
+    GroupConsumer,
+    IdempotentProducer,
+    Place,
+    SteadyClient,
+    TransactionalProducer,
+    read_all,
+)
+from odradek.testing.topics import create
+from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
+from odradek.wire.stored import CONSUMER_OFFSETS
+
+ROUNDS = 5
+PARTITIONS = 2
+STREAM, LEDGER = "stream", "ledger"
+CLASSIC, MODERN = "classic-readers", "modern-readers"
+SETTINGS = {
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.session.timeout.ms": "60000",
+    # So that the offsets that were committed are all still there to be looked at.
+    "log.cleaner.enable": "false",
+}
+PROGRESS = {IdempotentProducer: 100, TransactionalProducer: 12, GroupConsumer: 60}
+"""How much each client must get on with each broker before the next takes over."""
+
+
+class Cast:
+    """All clients."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.idempotent = IdempotentProducer(bootstrap, STREAM, PARTITIONS)
+        self.transactional = TransactionalProducer(bootstrap, "teller", LEDGER, PARTITIONS)
+        self.classic = GroupConsumer(bootstrap, CLASSIC, STREAM, {"session.timeout.ms": "60000"})
+        self.modern = GroupConsumer(bootstrap, MODERN, LEDGER, {"group.protocol": "consumer"})
+        self.all: list[SteadyClient] = [self.classic, self.modern, self.idempotent, self.transactional]
+
+    def get_on(self) -> None:
+        """Until each has done some work with the broker that there is now."""
+        wanted = [(client, client.done + PROGRESS[type(client)]) for client in self.all]
+        for client, count in wanted:
+            client.wait_for(count)
+
+    def end(self, expected: int, committed: int) -> None:
+        """Once the producers have stopped: the consumers stop when they have read all."""
+        self.classic.wait_for(expected)
+        self.modern.wait_for(committed)
+        self.classic.stop()
+        self.modern.stop()
+
+
+def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, tmp_path: Path) -> None:
+    with relay(kafka, tmp_path, SETTINGS) as brokers:
+        for topic in (STREAM, LEDGER):
+            create(("127.0.0.1", brokers.port), topic, PARTITIONS, {"segment.bytes": "1048576"})
+        cast = Cast(brokers.bootstrap)
+        for client in cast.all:
+            client.start()
+        try:
+            for number in range(ROUNDS):
+                cast.get_on()
+                brokers.to_kafka(kill=number % 2 == 1)
+                cast.get_on()
+                brokers.to_odradek(kill=number % 2 == 1)
+            cast.get_on()
+            cast.idempotent.stop()
+            cast.transactional.stop()
+            committed = committed_records(cast.transactional, brokers)
+            cast.end(sum(map(len, cast.idempotent.sent.values())), sum(map(len, committed.values())))
+        finally:
+            for client in cast.all:
+                client.ask_to_stop()
+        check_stream(cast, brokers)
+        check_ledger(cast, committed)
+        check_commits(cast, asyncio.run(commits_on_disk(brokers.port)))
+    brokers.verify()
+
+
+def committed_records(producer: TransactionalProducer, brokers: Relay) -> dict[Place, list[tuple[int, bytes]]]:
+    """The records of committed transactions, which must be those that the producer was told of."""
+    found = {
+        (LEDGER, number): read_all(brokers.bootstrap, (LEDGER, number), "read_committed")
+        for number in range(PARTITIONS)
+    }
+    assert producer.unknown == []
+    for place, records in found.items():
+        expected = [value for number in producer.committed for value in producer.values(number)[place]]
+        assert [value for _, value in records] == expected
+    assert producer.aborted
+    return found
+
+
+def check_stream(cast: Cast, brokers: Relay) -> None:
+    for place, sent in cast.idempotent.sent.items():
+        assert [value for _, value in read_all(brokers.bootstrap, place, "read_uncommitted")] == sent
+        check_read(cast.classic.read[place], list(enumerate(sent)))
+
+
+def check_ledger(cast: Cast, committed: dict[Place, list[tuple[int, bytes]]]) -> None:
+    for place, records in committed.items():
+        check_read(cast.modern.read[place], records)
+
+
+def check_read(read: list[tuple[int, bytes]], expected: list[tuple[int, bytes]]) -> None:
+    """All of it, in order; where a consumer went back, it came again from there on with nothing left out."""
+    assert sorted(set(read)) == expected
+    assert read[:1] == expected[:1]
+    follows = dict(pairwise(expected))
+    for earlier, later in pairwise(read):
+        assert later <= earlier or later == follows[earlier], f"{later} after {earlier}"
+
+
+def check_commits(cast: Cast, on_disk: dict[tuple[str, Place], list[int]]) -> None:
+    for group, consumer in ((CLASSIC, cast.classic), (MODERN, cast.modern)):
+        assert consumer.committed
+        for place, told in consumer.committed.items():
+            offsets = on_disk[group, place]
+            assert all(earlier <= later for earlier, later in pairwise(offsets)), f"{group} {place}: {offsets}"
+            assert set(told) <= set(offsets)
+            assert all(earlier <= later for earlier, later in pairwise(told))
+
+
+async def commits_on_disk(port: int) -> dict[tuple[str, Place], list[int]]:
+    """The offsets that each group committed in each partition, in the order in which brokers took them."""
+    client = await RawClient.connect("127.0.0.1", port)
+    try:
+        records = (await read_partition(client, "__consumer_offsets")).records
+    finally:
+        await client.close()
+    commits: dict[tuple[str, Place], list[int]] = {}
+    for record in records:
+        assert record.key is not None
+        key = CONSUMER_OFFSETS.read_key(record.key)
+        if isinstance(key, OffsetCommitKey) and record.value is not None:
+            value, _ = CONSUMER_OFFSETS.read_value(key, record.value)
+            assert isinstance(value, OffsetCommitValue)
+            commits.setdefault((key.group, (key.topic, key.partition)), []).append(value.offset)
+    return commits
+
+
+@pytest.mark.parametrize(
+    "read", [[0, 1, 3], [0, 2, 1, 2, 3], [0, 1, 2, 3, 1, 3], [0, 1, 2], [1, 2, 3, 0], [0, 1, 2, 3, 4]]
+)
+def test_what_is_lost_or_out_of_order_is_found(read: list[int]) -> None:
+    expected = [(offset, b"") for offset in range(4)]
+    check_read([*expected, *expected[1:]], expected)
+    with pytest.raises((AssertionError, KeyError)):
+        check_read([(offset, b"") for offset in read], expected)
