@@ -88,6 +88,10 @@ class Owner(Protocol):
         """It is closed."""
         ...
 
+    def send_later(self, connection: "Connection") -> None:
+        """Call its `send_now` at the end of this turn of the loop, when all who have sent something were heard."""
+        ...
+
 
 class Connection:
     __slots__ = (
@@ -249,6 +253,15 @@ class Connection:
         if at < end and not self.is_closed:
             self._backlog = bytearray(data[at:])
         if (self._outgoing or self._is_refused) and not self._writing and not self.is_closed:
+            # To send wakes the client, which costs more than all else. If others are answered first, those who wake
+            # find more to do, and send more at a time.
+            self._owner.send_later(self)
+        elif not self.is_reading and self._may_read_on:
+            self._end_turn()
+
+    def send_now(self) -> None:
+        """What waits, as far as the client takes it."""
+        if not self._writing and not self.is_closed:
             self._send()
         if not self.is_reading and self._may_read_on:
             self._end_turn()  # what filled it is sent: nothing else would wake it
@@ -291,8 +304,8 @@ class Connection:
     def answered(self) -> None:
         """An answer was given: send it, and those behind it, as far as they are there.
 
-        Small answers to requests that came together leave together, at the end of the turn: a call to the system costs
-        more than it takes to make one of them.
+        Small answers leave at the end of the turn, those to requests that came together with one call: a call to the
+        system costs more than it takes to make one of them.
         """
         replies, outgoing = self._replies, self._outgoing
         while replies and replies[0].parts is not None and replies[0].refusal is None:

@@ -40,6 +40,7 @@ class Listener:
         self._is_accepting = False
         self._has_complained = False
         self.connections: set[Connection] = set()
+        self._to_send: list[Connection] = []
 
     def open(self, host: str, port: int) -> tuple[str, int]:
         """Listen, at one more address; returns it, with the port that was given where `port` is 0."""
@@ -79,6 +80,18 @@ class Listener:
         """For connections to come; those that are there stay. The backlog is that of the start."""
         self._admission = admission
         self._accept_again()
+
+    # --- sending
+
+    def send_later(self, connection: Connection) -> None:
+        if not self._to_send and self._loop is not None:
+            self._loop.call_soon(self._send_all)
+        self._to_send.append(connection)
+
+    def _send_all(self) -> None:
+        waiting, self._to_send = self._to_send, []
+        for connection in waiting:
+            connection.send_now()
 
     # --- accepting
 
@@ -165,6 +178,8 @@ class Listener:
         self._socks.clear()
 
     def close(self) -> None:
+        """Answers that are there leave, as far as clients take them now."""
         self.stop_listening()
+        self._send_all()
         for connection in list(self.connections):
             connection.close()
