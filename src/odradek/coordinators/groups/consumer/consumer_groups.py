@@ -42,6 +42,7 @@ from odradek.wire.records.consumer_group import ConsumerGroupMetadataKey
 from odradek.wire.schema import Message
 
 _OF_MEMBERS = (Due.CONSUMER_SESSION, Due.CONSUMER_REVOCATION, Due.CONSUMER_JOIN, Due.CONSUMER_SYNC)
+_REMOVE_AGAIN_MS = 1_000
 
 
 class ConsumerGroups:
@@ -182,11 +183,13 @@ class ConsumerGroups:
         return asked.answer(response, *self.remove(group, (member,)))
 
     def remove(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> tuple[Stored, ...]:
-        """What takes members out, of whatever protocol. Their deadlines are gone."""
+        """What takes members out, of whatever protocol. Their deadlines are gone, but for one in case that the records
+        cannot be written: then they are taken out again."""
         gone = {member.member_id: member for member in members}
         for member_id in gone:
             for due in _OF_MEMBERS:
                 self._context.timers.cancel(Deadline(due, group.group_id, member_id))
+            self._context.timers.set(Deadline(Due.CONSUMER_SESSION, group.group_id, member_id), _REMOVE_AGAIN_MS)
         return tuple(removal(group, gone, self.topics))
 
     # --- groups

@@ -138,6 +138,7 @@ def test_leaving_makes_room_at_once(stage: ConsumerStage) -> None:
     assert second.has == orders(0, 1, 2, 3)
     second.leave()
     assert stage.group.state_name == "Empty"
+    stage.advance(1_000)
     assert not stage.timers
 
 
@@ -348,6 +349,18 @@ def test_a_full_disk_leaves_the_group_as_it_was_and_the_next_heartbeat_goes_on(s
     stage.is_full = False
     stage.settle(alone)
     assert alone.has == orders(*range(6))
+
+
+def test_a_member_whose_leaving_cannot_be_written_is_taken_out_later(stage: ConsumerStage) -> None:
+    first, second = Consumer(stage), Consumer(stage)
+    stage.settle(first, second)
+    stage.is_full = True
+    leaving = ConsumerGroupHeartbeatRequest(group_id=GROUP, member_id=second.member_id, member_epoch=-1)
+    assert stage.ask(leaving) is None
+    assert second.member_id in stage.group.members
+    stage.is_full = False
+    stage.advance(1_000)
+    assert list(stage.group.members) == [first.member_id]
 
 
 def test_records_of_older_brokers_are_read_and_deleted(stage: ConsumerStage) -> None:
