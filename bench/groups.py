@@ -2,7 +2,7 @@
 
 Both have their defaults, but for the heartbeat interval of the newer protocol: 500 ms, as classic members have it
 here. The load comes from a process of its own (group_load.py). The table has medians over the rounds; each round has
-brokers and groups of its own.
+brokers and groups of its own, and in it commits and heartbeats that do not count before those that do.
 
 Memory is the resident set of the broker after all have joined, less that before, for each member, with its connection.
 The time to load goes from the start of the process until all groups answer with all that they committed.
@@ -85,10 +85,12 @@ def one_round(contender: Contender, root: Path, table: Table) -> None:
 
 def measure_commits(name: str, broker: Running, table: Table) -> None:
     topic = new_topic(broker, "committed", 1)
+    many = {"address": broker.address, "consumers": 50, "count": 50_000}
+    run_load("group_load.py", "commit_rate", topic=new_topic(broker, "warm-up", 1), **many)
     one = run_load("group_load.py", "commit_latency", address=broker.address, topic=topic, count=5_000)
     table.add(COMMIT_P50, name, one["p50_us"], one["own_cpu"])
     table.add(COMMIT_P99, name, one["p99_us"], one["own_cpu"])
-    rate = run_load("group_load.py", "commit_rate", address=broker.address, topic=topic, consumers=50, count=50_000)
+    rate = run_load("group_load.py", "commit_rate", topic=topic, **many)
     table.add(COMMIT_RATE, name, rate["commits_s"], rate["own_cpu"])
 
 
