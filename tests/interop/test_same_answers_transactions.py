@@ -247,6 +247,8 @@ async def strangers(ask: Asker) -> None:
     await writer.add(ask.name("no-such-topic"))
     await writer.add(topic, ask.name("no-such-topic"))
     await writer.add(topic, partition=7)
+    await group_of(ask, "strangers")
+    await writer.add(topic, "__consumer_offsets", ask.name("no-such-topic"))
     await writer.end(commit=True)
     await writer.end(commit=False)
     await writer.tell()
@@ -390,7 +392,8 @@ async def commit_offset(
     writer: Writer, group_id: str, topic: str, offset: int, metadata: str = "", **other: Any
 ) -> None:
     part = TxnOffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata=metadata)
-    asked = TxnOffsetCommitRequestTopic(name=topic, partitions=(part,))
+    other_part = TxnOffsetCommitRequestPartition(partition_index=9, committed_offset=offset, committed_metadata=None)
+    asked = TxnOffsetCommitRequestTopic(name=topic, partitions=(part, other_part))
     if writer.ask.level.version_of(TxnOffsetCommitRequest) < 3:
         other = {}
     await writer.ask(TxnOffsetCommitRequest(group_id=group_id, topics=(asked,), **writer.who(**other)))

@@ -61,15 +61,15 @@ class Markers:
         assert isinstance(effect, WriteMarkers)
         epoch = self._broker.partition(TRANSACTIONS_TOPIC, number).epoch
         marker = Marker(effect.producer_id, effect.epoch, effect.commit, epoch, effect.level)
+        is_late = False
         left: list[TopicPartition] = []
         unsynced: list[Log] = []
         for partition in effect.partitions:
             try:
                 log = self.write(partition, marker)
             except (InvalidProducerEpoch, TransactionCoordinatorFenced) as error:
-                # As Kafka has it: a later end of this producer was there before, and nothing more is done about this.
                 _report("the end of a transaction came too late", effect, partition, error)
-                return
+                is_late = True
             except UnknownTopicOrPartition as error:
                 if self._is_there(partition):
                     _report("a transaction cannot be ended yet", effect, partition, error)
@@ -80,6 +80,8 @@ class Markers:
             else:
                 if log.end_offset - log.recovery_point >= log.config.flush_messages:
                     unsynced.append(log)
+        if is_late:
+            return  # as Kafka has it: a later end of this producer was there before, and this one is never complete
         if unsynced:
             work = self._complete_when_synced(transactions, effect, left, unsynced)
             self._tasks.create_task(work, name="sync-markers")

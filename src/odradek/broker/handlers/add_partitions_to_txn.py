@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.transactions import Transactions
 from odradek.coordinators.transactions.joining import check_id
 from odradek.coordinators.transactions.transaction import EPOCH_RISES_SINCE, Claim
@@ -55,10 +56,9 @@ class AddPartitionsToTxn:
     def _add(self, version: int, asked: AddPartitionsToTxnTransaction) -> _Outcome:
         transactional_id = asked.transactional_id
         partitions = [TopicPartition(topic.name, number) for topic in asked.topics for number in topic.partitions]
-        unknown = [each for each in partitions if not self._is_there(each)]
-        if unknown:
-            codes = dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED)
-            return _Outcome(transactional_id, codes | dict.fromkeys(unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        refused = self._refused(version, partitions)
+        if refused:
+            return _Outcome(transactional_id, dict.fromkeys(partitions, ErrorCode.OPERATION_NOT_ATTEMPTED) | refused)
         who = Claim(transactional_id, ProducerId(asked.producer_id), asked.producer_epoch)
         try:
             check_id(transactional_id)
@@ -82,9 +82,16 @@ class AddPartitionsToTxn:
                 codes[partition] = ErrorCode.NONE
         return codes
 
-    def _is_there(self, partition: TopicPartition) -> bool:
-        topic = self._broker.image.topics.get(partition.topic)
-        return topic is not None and partition.partition in topic.partitions
+    def _refused(self, version: int, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
+        """One that is refused refuses them all."""
+        refused = {}
+        for partition in partitions:
+            topic = self._broker.image.topics.get(partition.topic)
+            if version < _MANY_SINCE and partition.topic in INTERNAL_TOPICS:
+                refused[partition] = ErrorCode.TOPIC_AUTHORIZATION_FAILED  # clients have other ways to offsets
+            elif topic is None or partition.partition not in topic.partitions:
+                refused[partition] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return refused
 
 
 def _transactions_of(version: int, request: AddPartitionsToTxnRequest) -> Sequence[AddPartitionsToTxnTransaction]:

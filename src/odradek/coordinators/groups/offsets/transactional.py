@@ -16,6 +16,7 @@ from odradek.model.numbers import ProducerId
 from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponse,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
@@ -41,11 +42,15 @@ class Commit:
             known = (
                 [] if topic is None else [each for each in asked.partitions if each.partition_index in topic.partitions]
             )
-            for each in asked.partitions:
-                if each not in known:
-                    self.tell(asked.name, each.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            if len(known) != len(asked.partitions):
+                self._refuse_unknown(asked, topic)
             if topic is not None and known:
                 self.wanted.append(Wanted(topic, known))
+
+    def _refuse_unknown(self, asked: TxnOffsetCommitRequestTopic, topic: Topic | None) -> None:
+        for each in asked.partitions:
+            if topic is None or each.partition_index not in topic.partitions:
+                self.tell(asked.name, each.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     @property
     def writer(self) -> Writer:
