@@ -4,7 +4,8 @@ Both have their defaults, but for the heartbeat interval of the newer protocol: 
 here. The load comes from a process of its own (group_load.py). The table has medians over the rounds; each round has
 brokers and groups of its own, and in it commits and heartbeats that do not count before those that do.
 
-Memory is the resident set of the broker after all have joined, less that before, for each member, with its connection.
+Memory is what the broker holds after all have joined, less what it held before, for each member, with its connection:
+the resident set of ours, of Kafka the heap in use after a collection.
 The time to load goes from the start of the process until all groups answer with all that they committed.
 
 Needs Apache Kafka (Java and, at first, Maven). Takes some ten minutes.
