@@ -62,15 +62,15 @@ def abort(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    by_producer = (options.producer_id, options.producer_epoch)
-    given = [
-        options.id is not None,
-        options.start_offset is not None,
-        any(each is not None for each in (*by_producer, options.coordinator_epoch)),
-    ]
-    in_partition = options.topic is not None and options.partition is not None
-    by_id = options.id is not None and options.topic is None and options.partition is None
-    if given.count(True) != 1 or not (in_partition or by_id) or (given[2] and None in by_producer):
+    place = (options.topic, options.partition)
+    producer = (options.producer_id, options.producer_epoch)
+    by_producer = any(each is not None for each in (*producer, options.coordinator_epoch))
+    by_offset = options.start_offset is not None
+    if options.id is not None:
+        is_clear = place == (None, None) and not by_offset and not by_producer
+    else:
+        is_clear = None not in place and by_offset != by_producer and not (by_producer and None in producer)
+    if not is_clear:
         raise Misused(_WAYS)
 
 
