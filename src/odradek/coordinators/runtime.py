@@ -318,6 +318,8 @@ class Runtime(Generic[S]):
         self._perform_all(place, decision)
 
     def _perform_all(self, place: _Place[S], decision: Decision) -> None:
+        if self._places.get(place.number) is not place:
+            return  # it went elsewhere, while this was synced: they are due there
         for effect in decision.effects:
             self._perform(place.number, effect)
 

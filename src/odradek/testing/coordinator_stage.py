@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from odradek.broker.partition import Partition
-from odradek.coordinators.decision import NOTHING, Asked, Decision, Stored
+from odradek.coordinators.decision import NOTHING, Asked, Decision, Effect, Stored
 from odradek.coordinators.runtime import Runtime, Surroundings
 from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
@@ -49,6 +49,7 @@ class Recorder:
         self.timers = timers
         self.replayed: list[tuple[Offset, str, int | None]] = []
         self.pending: list[tuple[ProducerId, Offset, str, int]] = []
+        self.ended: list[tuple[ProducerId, bool]] = []
         self.due: list[Any] = []
         self.changes = 0
         self.when_loaded = NOTHING
@@ -72,7 +73,7 @@ class Recorder:
             self.pending.append((producer_id, offset, key.group, value.offset))
 
     def end_transaction(self, producer_id: ProducerId, *, commit: bool) -> None:
-        raise AssertionError("nothing ends transactions here")
+        self.ended.append((producer_id, commit))
 
     def loaded(self) -> Decision:
         return self.when_loaded
@@ -120,6 +121,8 @@ class CoordinatorStage:
         self.pool = ManualPool()
         self.shards: list[Recorder] = []
         """In the order that they were made in: that of the partitions."""
+        self.effects: list[tuple[int, Effect]] = []
+        """Those that were to be performed, with the number of their partition."""
         self.codec = Codec.NONE
         self.runtime: Runtime[Recorder] = Runtime(
             CONSUMER_OFFSETS,
@@ -132,6 +135,7 @@ class CoordinatorStage:
                 read_ahead=self._read_ahead,
                 codec=lambda: self.codec,
             ),
+            lambda number, effect: self.effects.append((number, effect)),
         )
 
     def _new_shard(self, timers: Timers) -> Recorder:
