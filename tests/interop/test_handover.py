@@ -14,7 +14,7 @@ import pytest
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.raw_client import RawClient
 from odradek.testing.reading import read_partition
-from odradek.testing.relay import Relay, relay
+from odradek.testing.relay import Relay, Where, relay
 from odradek.testing.steady_clients import (
     GroupConsumer,
     IdempotentProducer,
@@ -68,7 +68,7 @@ class Cast:
 
 
 def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, tmp_path: Path) -> None:
-    with relay(kafka, tmp_path, SETTINGS) as brokers:
+    with relay(kafka, Where(tmp_path, [tmp_path / "data"]), SETTINGS) as brokers:
         for topic in (STREAM, LEDGER):
             create(("127.0.0.1", brokers.port), topic, PARTITIONS, {"segment.bytes": "1048576"})
         cast = Cast(brokers.bootstrap)
@@ -96,10 +96,7 @@ def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, tmp_path: Pat
 
 def committed_records(producer: TransactionalProducer, brokers: Relay) -> dict[Place, list[tuple[int, bytes]]]:
     """The records of committed transactions, which must be those that the producer was told of."""
-    found = {
-        (LEDGER, number): read_all(brokers.bootstrap, (LEDGER, number), "read_committed")
-        for number in range(PARTITIONS)
-    }
+    found = read_all(brokers.bootstrap, [(LEDGER, number) for number in range(PARTITIONS)], "read_committed")
     assert producer.unknown == []
     for place, records in found.items():
         expected = [value for number in producer.committed for value in producer.values(number)[place]]
@@ -109,8 +106,9 @@ def committed_records(producer: TransactionalProducer, brokers: Relay) -> dict[P
 
 
 def check_stream(cast: Cast, brokers: Relay) -> None:
+    found = read_all(brokers.bootstrap, list(cast.idempotent.sent), "read_uncommitted")
     for place, sent in cast.idempotent.sent.items():
-        assert [value for _, value in read_all(brokers.bootstrap, place, "read_uncommitted")] == sent
+        assert [value for _, value in found[place]] == sent
         check_read(cast.classic.read[place], list(enumerate(sent)))
 
 

@@ -88,11 +88,11 @@ def test_what_is_wrong_with_a_broker_that_does_not_start_is_told() -> None:
 
 def test_a_port_that_another_takes_first_is_left_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with running_broker() as one:
-        free = broker._free_ports()
-        monkeypatch.setattr(broker, "_free_ports", lambda: [one.port, *free])
+        free = broker.free_ports()
+        monkeypatch.setattr(broker, "free_ports", lambda: [one.port, *free])
         with running_broker() as other:
             assert other.port in free
-        monkeypatch.setattr(broker, "_free_ports", lambda: [one.port])
+        monkeypatch.setattr(broker, "free_ports", lambda: [one.port])
         with pytest.raises(BrokerFailed, match="did not start"), running_broker():
             pass
 

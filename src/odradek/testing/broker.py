@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from odradek.model.errors import OdradekError
@@ -38,12 +38,13 @@ class BrokerFailed(OdradekError):
 class RunningBroker:
     """Made by `running_broker`. Everything is still there after `restart`, also after `kill`."""
 
-    def __init__(self, work: Path, directory: Path, settings: Mapping[str, str]) -> None:
+    def __init__(self, work: Path, directory: Path, settings: Mapping[str, str], options: Sequence[str] = ()) -> None:
         self.directory = directory
         """Its data directory."""
         self.port = 0
         """The same in its whole life."""
         self._settings = dict(settings)
+        self._options = list(options)
         self._output = work / "broker.log"
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -72,7 +73,7 @@ class RunningBroker:
         """Serves when this returns. Raises BrokerFailed with what the broker said."""
         if self._process is not None:
             raise BrokerFailed("the broker was started already")
-        ports = [self.port] if self.port else _free_ports()
+        ports = [self.port] if self.port else free_ports()
         for port in ports:
             self._launch(port)
             if self._is_up():
@@ -125,6 +126,7 @@ class RunningBroker:
         command += ["--listen", f"{_HOST}:{port}"]
         for name, value in self._settings.items():
             command += ["--set", f"{name}={value}"]
+        command += self._options
         with self._output.open("ab") as output:
             # A group of its own: Ctrl-C is for the tests, which then stop the broker.
             self._process = subprocess.Popen(
@@ -161,20 +163,24 @@ class RunningBroker:
 
 @contextlib.contextmanager
 def running_broker(
-    settings: Mapping[str, str] | None = None, *, directory: str | os.PathLike[str] | None = None
+    settings: Mapping[str, str] | None = None,
+    *,
+    directory: str | os.PathLike[str] | None = None,
+    options: Sequence[str] = (),
 ) -> Iterator[RunningBroker]:
     """A broker on a free port of the loopback interface, from its readiness to the end of the block.
 
     `settings` are Kafka's, by their names in server.properties; what is not given has Kafka's default, but the first
-    member of a group does not wait for more. Its data goes to `directory`, which stays; without
-    one, to a temporary directory. Raises BrokerFailed, with the broker's last lines, if it does not start, and in the
-    end if it died or did not stop properly.
+    member of a group does not wait for more. Its data goes to `directory`, which stays; without one, to a temporary
+    directory. `options` are more of what `odradek serve` takes.
+
+    Raises BrokerFailed, with the broker's last lines, if it does not start, and in the end if it died or did not stop
+    properly.
     """
     with tempfile.TemporaryDirectory(prefix="odradek-") as name:
         work = Path(name)
-        broker = RunningBroker(
-            work, work / "data" if directory is None else Path(directory), {**_SETTINGS, **(settings or {})}
-        )
+        place = work / "data" if directory is None else Path(directory)
+        broker = RunningBroker(work, place, {**_SETTINGS, **(settings or {})}, options)
         broker.start()
         try:
             yield broker
@@ -196,7 +202,7 @@ def _environment() -> dict[str, str]:
     return given
 
 
-def _free_ports() -> list[int]:
+def free_ports() -> list[int]:
     """Some that nobody has now."""
     # Not the shared source of chance: plugins seed it, and all workers of a run would try the same ports.
     drawn = random.SystemRandom().sample(_PORTS, len(_PORTS))

@@ -6,24 +6,31 @@ Each hand-over is checked as a user would do it: the directory is verified, and 
 
 import contextlib
 import io
-import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from odradek.cli.main import main
 from odradek.testing.apache_kafka import ApacheKafka, RunningKafka
-from odradek.testing.broker import RunningBroker, running_broker
+from odradek.testing.broker import RunningBroker, free_ports, running_broker
 
 _HOST = "127.0.0.1"
+
+
+class Where(NamedTuple):
+    work: Path
+    """Gets the configuration of Kafka and what it says."""
+    directories: Sequence[Path]
+    """The log directories; the first has the metadata log."""
 
 
 class Relay:
     """Made by `relay`, with odradek at work."""
 
-    def __init__(self, kafka: ApacheKafka, work: Path, odradek: RunningBroker, settings: Mapping[str, str]) -> None:
+    def __init__(self, kafka: ApacheKafka, where: Where, odradek: RunningBroker, settings: Mapping[str, str]) -> None:
         self.port = odradek.port
         self._kafka = kafka
-        self._work = work
+        self._where = where
         self._odradek = odradek
         self._settings = settings
         self._apache: RunningKafka | None = None
@@ -34,11 +41,11 @@ class Relay:
 
     def to_kafka(self, *, kill: bool = False) -> None:
         """odradek ends, properly or by SIGKILL, and Kafka goes on. Returns when it listens."""
-        self._odradek.kill() if kill else self._odradek.stop()
-        config = self._work / "server.properties"
+        self.end_odradek(kill=kill)
+        config = self._where.work / "server.properties"
         lines = [self.handover(), *(f"{name}={value}\n" for name, value in self._settings.items())]
         config.write_text("".join(lines), encoding="utf-8")
-        self._apache = self._kafka.launch(config, self.port, self._work / "kafka.log")
+        self._apache = self._kafka.launch(config, self.port, self._where.work / "kafka.log")
         self._apache.wait_until_up()
 
     def to_odradek(self, *, kill: bool = False) -> None:
@@ -46,6 +53,10 @@ class Relay:
         self.end_kafka(kill=kill)
         self.verify()
         self._odradek.start()
+
+    def end_odradek(self, *, kill: bool = False) -> None:
+        """Nothing happens if it does not run."""
+        self._odradek.kill() if kill else self._odradek.stop()
 
     def end_kafka(self, *, kill: bool = False) -> None:
         """Nothing happens if it does not run."""
@@ -55,12 +66,10 @@ class Relay:
 
     def handover(self) -> str:
         """The settings that Kafka needs. AssertionError, with all that was found, where it could not take over."""
-        with socket.socket() as probe:
-            probe.bind((_HOST, 0))
-            controller = f"{_HOST}:{probe.getsockname()[1]}"
+        controller = f"{_HOST}:{free_ports()[0]}"
         out, err = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            status = main(["log", "handover", "--deep", "--controller", controller, str(self._odradek.directory)])
+            status = main(["log", "handover", "--deep", "--controller", controller, *map(str, self._where.directories)])
         assert status == 0, err.getvalue()
         return out.getvalue()
 
@@ -68,15 +77,23 @@ class Relay:
         """AssertionError, with all that was found, unless every file is in order."""
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
-            status = main(["log", "verify", "--deep", str(self._odradek.directory)])
+            status = main(["log", "verify", "--deep", *map(str, self._where.directories)])
         assert status == 0, out.getvalue()
 
 
 @contextlib.contextmanager
-def relay(kafka: ApacheKafka, work: Path, settings: Mapping[str, str]) -> Iterator[Relay]:
-    """On a new directory within `work`. Both brokers have the settings."""
-    with running_broker(settings, directory=work / "data") as odradek:
-        made = Relay(kafka, work, odradek, settings)
+def relay(
+    kafka: ApacheKafka,
+    where: Where,
+    settings: Mapping[str, str],
+    kafkas_own: Mapping[str, str] | None = None,
+    options: Sequence[str] = (),
+) -> Iterator[Relay]:
+    """Directories that are not there yet are made. Both brokers have the settings; `options` are for ours."""
+    first, *others = where.directories
+    more = [word for path in others for word in ("--data", str(path))]
+    with running_broker(settings, directory=first, options=[*more, *options]) as odradek:
+        made = Relay(kafka, where, odradek, {**settings, **(kafkas_own or {})})
         try:
             yield made
         finally:

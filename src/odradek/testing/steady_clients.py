@@ -6,7 +6,7 @@ waits for it to get on.
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -211,6 +211,12 @@ class GroupConsumer(SteadyClient):
             }
         )
 
+    def wait_for_commit(self, place: Place, offset: int) -> None:
+        """Until the broker acknowledged this offset of a partition, or one above it."""
+        with self._changed:
+            came = self._changed.wait_for(lambda: max(self.committed[place], default=-1) >= offset, _LIMIT_S)
+        assert came, f"{self.name} has committed {self.committed}, and should have {offset}"
+
     def _work(self) -> None:
         self._consumer.subscribe([self._topic])
         try:
@@ -240,13 +246,15 @@ class GroupConsumer(SteadyClient):
             told = self._consumer.commit(asynchronous=False)
         except KafkaException:
             return  # not acknowledged: the next one has it, too
-        for each in told or ():
-            if each.error is None and each.offset >= 0:
-                self.committed[each.topic, each.partition].append(each.offset)
+        with self._changed:
+            for each in told or ():
+                if each.error is None and each.offset >= 0:
+                    self.committed[each.topic, each.partition].append(each.offset)
+            self._changed.notify_all()
 
 
-def read_all(bootstrap: str, place: Place, isolation: str) -> list[tuple[int, bytes]]:
-    """The records of a partition from its beginning to its end, by a consumer of no group."""
+def read_all(bootstrap: str, places: Collection[Place], isolation: str) -> dict[Place, list[tuple[int, bytes]]]:
+    """Offsets and values of partitions, from their beginnings to their ends, by a consumer of no group."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -256,17 +264,20 @@ def read_all(bootstrap: str, place: Place, isolation: str) -> list[tuple[int, by
             "enable.partition.eof": True,
         }
     )
-    found: list[tuple[int, bytes]] = []
+    found: dict[Place, list[tuple[int, bytes]]] = {place: [] for place in places}
+    at_end: set[Place] = set()
     try:
-        consumer.assign([TopicPartition(*place, OFFSET_BEGINNING)])
-        while True:
+        consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
+        while len(at_end) < len(found):
             for message in consumer.consume(500, _POLL_S):
                 error = message.error()
+                place = message.topic() or "", message.partition() or 0
                 if error is None:
-                    found.append((message.offset() or 0, bytes(message.value() or b"")))
+                    found[place].append((message.offset() or 0, bytes(message.value() or b"")))
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    return found
+                    at_end.add(place)
                 elif error.fatal():
                     raise KafkaException(error)
     finally:
         consumer.close()
+    return found
