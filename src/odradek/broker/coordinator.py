@@ -61,7 +61,7 @@ class Coordinator(Generic[S]):
         return self._runtime.shard_of(key)
 
     def shards(self) -> Iterator[S]:
-        """All of this node. Raises as `shard_of` does where one of them cannot be read."""
+        """All of this node that can be used. Raises CoordinatorLoading."""
         return self._runtime.shards()
 
 

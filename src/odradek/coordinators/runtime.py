@@ -11,7 +11,7 @@ the topic's flush.messages asks for it the answers wait for a sync, and so do th
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Generic, Protocol, TypeVar, cast
@@ -102,6 +102,18 @@ class _Place(Generic[S]):
         """Those that heard of no outcome yet."""
         self.missed: list[tuple[Delta, Image]] = []
         """Changes of topics that came while it was loaded."""
+
+
+class _Settling:
+    """Awaits something that begins then, or never if nobody awaits it."""
+
+    __slots__ = ("_begin",)
+
+    def __init__(self, begin: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self._begin = begin
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return self._begin().__await__()
 
 
 def _no_effects(_number: int, effect: Effect) -> None:
@@ -209,7 +221,8 @@ class Runtime(Generic[S]):
     def decide(self, key: str, command: Callable[[S], Decision]) -> Awaitable[None] | None:
         """As `submit`, for what is answered to nobody. Raises what `submit` tells its ticket.
 
-        Where the records are to be synced before anybody relies on them, what is returned waits for that.
+        Where the records are to be synced before anybody relies on them, what is returned waits for that. One who
+        relies on nothing need not wait.
         """
         place = self._active(self.number_of(key))
         decision = command(place.shard)
@@ -222,7 +235,7 @@ class Runtime(Generic[S]):
         if not self._is_sync_due(place):
             self._perform_all(place, decision)
             return None
-        return self._settle(place, decision)
+        return _Settling(lambda: self._settle(place, decision))
 
     def end_transaction(
         self, number: int, producer_id: ProducerId, write_marker: Callable[[], None], *, commit: bool
@@ -244,9 +257,10 @@ class Runtime(Generic[S]):
         return partition_of(key, self._partitions())
 
     def shards(self) -> Iterator[S]:
-        """All that this node leads. Raises as `shard_of` does where one of them cannot be read."""
-        for number in sorted(self._places):
-            yield self._active(number).shard
+        """All that this node leads and can use: those that failed were reported. Raises CoordinatorLoading."""
+        for number, place in sorted(self._places.items()):
+            if place.state is not _State.FAILED:
+                yield self._active(number).shard
 
     def topics_changed(self, delta: Delta, image: Image) -> None:
         for place in list(self._places.values()):

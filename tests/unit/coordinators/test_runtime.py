@@ -129,6 +129,14 @@ async def test_a_log_that_cannot_be_read_fails_its_partition_alone(stage: Coordi
 
 
 @on_stage
+async def test_those_who_ask_for_all_shards_get_those_that_can_be_used(stage: CoordinatorStage) -> None:
+    stage.lead()
+    stage.disk.fail_next(Op.WRITE)
+    assert stage.submit(KEY, record(KEY, 1)).code == ErrorCode.NOT_COORDINATOR
+    assert list(stage.runtime.shards()) == [stage.shards[0], stage.shards[1], stage.shards[3]]
+
+
+@on_stage
 async def test_what_cannot_be_written_is_not_replayed(stage: CoordinatorStage) -> None:
     stage.lead()
     waiting = stage.submit(KEY, answered=False)
