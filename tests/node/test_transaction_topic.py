@@ -5,11 +5,15 @@ from pathlib import Path
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
+from odradek.model.numbers import NO_TIMESTAMP, Offset, ProducerId
 from odradek.model.topic_config import TopicConfig
+from odradek.records.builder import BatchSpec, build_batch
+from odradek.records.record import Record
 from odradek.server.node import Node, NodeSetting, Surroundings
 from odradek.testing.clock import ManualClock
 from odradek.testing.disk import FaultyDisk
 from odradek.testing.raw_client import RawClient
+from odradek.testing.reading import read_partition
 from odradek.testing.running_node import create_topic, node_on
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -25,6 +29,7 @@ from odradek.wire.messages.describe_transactions import DescribeTransactionsRequ
 from odradek.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 
 TOPIC = 2
 FEW = BrokerConfig(transaction_state_log_num_partitions=3)
@@ -79,6 +84,44 @@ def test_a_request_for_no_transactions_is_answered(tmp_path: Path) -> None:
             assert (answer.error_code, answer.results_by_transaction) == (ErrorCode.NONE, ())
 
     asyncio.run(main())
+
+
+def test_batches_that_wait_for_their_partition_to_join_are_written_as_they_came(tmp_path: Path) -> None:
+    """With flush.messages=1 that is synced first, and meanwhile other requests come."""
+    topics = [f"t{number}" for number in range(5)]
+
+    async def main() -> list[list[bytes | None]]:
+        defaults = TopicConfig(flush_messages=1, segment_bytes=1 << 20)
+        node = await Node.start(NodeSetting(directories=[str(tmp_path)], port=0, config=FEW, topic_defaults=defaults))
+        client = await RawClient.connect(*node.address)
+        try:
+            for topic in topics:
+                assert await create_topic(client, topic) == ErrorCode.NONE
+            assert await find(client) == ErrorCode.NONE
+            who = await init(client)
+            for topic in topics:
+                client.send(produce(topic, who), 12)
+            for _ in topics:
+                answer = await client.receive(ProduceResponse, 12)
+                assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+            return [[each.value for each in (await read_partition(client, topic)).records] for topic in topics]
+        finally:
+            await client.close()
+            await node.stop()
+
+    assert asyncio.run(main()) == [[topic.encode() * 100] for topic in topics]
+
+
+def produce(topic: str, who: InitProducerIdResponse) -> ProduceRequest:
+    spec = BatchSpec(
+        producer_id=ProducerId(who.producer_id),
+        producer_epoch=who.producer_epoch,
+        base_sequence=0,
+        transactional=True,
+    )
+    batch = build_batch([Record(Offset(0), NO_TIMESTAMP, None, topic.encode() * 100)], spec)
+    data = TopicProduceData(name=topic, partition_data=(PartitionProduceData(index=0, records=batch),))
+    return ProduceRequest(transactional_id="shop", acks=-1, timeout_ms=1000, topic_data=(data,))
 
 
 def test_what_was_answered_is_there_after_power_was_lost() -> None:

@@ -109,13 +109,11 @@ class Markers:
 def _complete(transactions: Transactions, effect: WriteMarkers, left: Sequence[TopicPartition]) -> None:
     transactional_id = effect.transactional_id
     try:
-        settled = transactions.decide(transactional_id, lambda shard: shard.marked(transactional_id, left))
+        # Whether it is synced does not matter: after a crash it would be completed again.
+        transactions.decide(transactional_id, lambda shard: shard.marked(transactional_id, left))
     except BrokerError as error:
         # It stays prepared, and is ended again when its partition is loaded the next time.
         logger.error("a transaction cannot be completed", extra={"id": transactional_id, "reason": str(error)})
-        return
-    if isinstance(settled, Coroutine):
-        settled.close()  # nobody relies on it: after a crash it would be completed again
 
 
 def _report(text: str, effect: WriteMarkers, partition: TopicPartition, error: BrokerError) -> None:

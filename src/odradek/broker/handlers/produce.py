@@ -47,7 +47,7 @@ from odradek.wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from odradek.wire.schema import NO_UUID
+from odradek.wire.schema import NO_UUID, replace
 
 VERSIONS = (0, 13)
 _ZSTD_SINCE = 7
@@ -77,7 +77,7 @@ class Produce:
             return self._answer(call, request, _refusal(request, error))
         if gate.settled is None:
             return self._produce(call, request, gate)
-        return self._produce_when_settled(call, request, gate.settled)
+        return self._produce_when_settled(call, _copy(request), gate.settled)
 
     async def _produce_when_settled(
         self, call: Call, request: ProduceRequest, settled: Awaitable[None]
@@ -85,7 +85,8 @@ class Produce:
         """What joined the transaction is synced before anything is written in it."""
         try:
             await settled
-            gate = self._gate_for(call.version, request)  # the transaction may have ended meanwhile
+            # The transaction may have ended meanwhile. If not, what joined is synced, whatever joined after that.
+            gate = self._gate_for(call.version, request)
         except BrokerError as error:
             return self._answer(call, request, _refusal(request, error))
         produced = self._produce(call, request, gate)
@@ -244,6 +245,23 @@ def _size_of_batch(view: memoryview) -> int | None:
 
 
 _UNREAD = (InvalidTopic, CorruptBatch, _NotOneBatch, UnsupportedCodec, MessageTooLarge, BatchTooLarge, StorageFailed)
+
+
+def _copy(request: ProduceRequest) -> ProduceRequest:
+    """With records of its own: those that came are in a buffer that is used again."""
+    return replace(
+        request,
+        topic_data=tuple(
+            replace(
+                topic,
+                partition_data=tuple(
+                    PartitionProduceData(index=part.index, records=part.records and bytearray(part.records))
+                    for part in topic.partition_data
+                ),
+            )
+            for topic in request.topic_data
+        ),
+    )
 
 
 def _refusal(request: ProduceRequest, error: BrokerError) -> ProduceResponse:
