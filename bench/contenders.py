@@ -19,7 +19,7 @@ from odradek.testing import apache_kafka
 
 _TICKS_S = os.sysconf("SC_CLK_TCK")
 _PAUSE_S = 0.002
-_START_S = 60
+_START_S = 120
 _STOP_S = 60
 _OPTIONS = (
     # What kafka-server-start.sh gives the JVM.
@@ -112,8 +112,8 @@ class ApacheKafka:
 
 
 @contextmanager
-def running(contender: Contender, directory: Path) -> Iterator[Running]:
-    """Started on `directory`, up to its first acknowledged record; stopped properly in the end."""
+def running(contender: Contender, directory: Path, ending: signal.Signals = signal.SIGTERM) -> Iterator[Running]:
+    """Started on `directory`, up to its first acknowledged record; stopped properly in the end, if not killed."""
     (port,) = _free_ports(1)
     output = directory.with_name(directory.name + ".log")
     with output.open("ab") as sink:
@@ -125,7 +125,7 @@ def running(contender: Contender, directory: Path) -> Iterator[Running]:
         _await_first_record(process, address, output)
         yield Running(process.pid, address, time.perf_counter() - begin)
     finally:
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(ending)
         try:
             process.wait(_STOP_S)
         except subprocess.TimeoutExpired:

@@ -131,21 +131,22 @@ def produce(  # noqa: PLR0913 - the parameters come as JSON
     }
 
 
-def fetch(address: str, topic: str, partitions: int, times: int) -> dict[str, float]:
+def fetch(address: str, topic: str, partitions: int, times: int, isolation: int = 0) -> dict[str, float]:
     """Everything that is in the topic, as a consumer with default settings asks for it, and that some times."""
     raw = Raw(address)
     ends = raw.end_offsets(topic, partitions)
     watch = Watch()
-    size = sum(_fetch_all(raw, topic, ends) for _ in range(times))
+    size = sum(_fetch_all(raw, topic, ends, isolation) for _ in range(times))
     result = watch.stop()
     return {**result, "mb_s": size / result["seconds"] / 1e6, "records_s": times * sum(ends) / result["seconds"]}
 
 
-def _fetch_all(raw: Raw, topic: str, ends: list[int]) -> int:
+def _fetch_all(raw: Raw, topic: str, ends: list[int], isolation: int) -> int:
     offsets = [0] * len(ends)
     size = 0
     while offsets != ends:
-        request = _fetch_request(topic, {n: offset for n, offset in enumerate(offsets) if offset < ends[n]})
+        unread = {n: offset for n, offset in enumerate(offsets) if offset < ends[n]}
+        request = fetch_request(topic, unread, isolation=isolation)
         raw.sock.sendall(frame_of(request, FETCH_VERSION))
         _, body = read_response_head(raw.receive(), FetchResponse, FETCH_VERSION)
         for part in decode(FetchResponse, FETCH_VERSION, body).responses[0].partitions:
@@ -156,12 +157,14 @@ def _fetch_all(raw: Raw, topic: str, ends: list[int]) -> int:
     return size
 
 
-def _fetch_request(topic: str, offsets: dict[int, int], max_wait_ms: int = 500) -> FetchRequest:
+def fetch_request(topic: str, offsets: dict[int, int], max_wait_ms: int = 500, isolation: int = 0) -> FetchRequest:
     wanted = tuple(
         FetchPartition(partition=n, fetch_offset=offset, partition_max_bytes=1 << 20) for n, offset in offsets.items()
     )
     asked = (FetchTopic(topic=topic, partitions=wanted),)
-    return FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=50 << 20, topics=asked)
+    return FetchRequest(
+        max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=50 << 20, isolation_level=isolation, topics=asked
+    )
 
 
 def _walk(records: Any, offset: int) -> tuple[int, int]:
@@ -209,7 +212,7 @@ def end_to_end(address: str, topic: str, rate: int, seconds: int) -> dict[str, f
     request = frame_of(produce_request(topic, 0, batch, 1), PRODUCE_VERSION)
     sent: list[float] = []
     times: list[float] = []
-    consumer.sock.sendall(frame_of(_fetch_request(topic, {0: offset}), FETCH_VERSION))
+    consumer.sock.sendall(frame_of(fetch_request(topic, {0: offset}), FETCH_VERSION))
     watch = Watch()
     begin = time.perf_counter()
     while len(times) < count:
@@ -226,7 +229,7 @@ def end_to_end(address: str, topic: str, rate: int, seconds: int) -> dict[str, f
             now = time.perf_counter()
             part = decode(FetchResponse, FETCH_VERSION, body).responses[0].partitions[0]
             _, offset = _walk(part.records, offset)
-            consumer.sock.sendall(frame_of(_fetch_request(topic, {0: offset}), FETCH_VERSION))
+            consumer.sock.sendall(frame_of(fetch_request(topic, {0: offset}), FETCH_VERSION))
             arrived = (offset - first) // per_batch
             times += [(now - when) * 1e6 for when in sent[len(times) : arrived]]
     return {**watch.stop(), **percentiles(times)}
