@@ -10,7 +10,7 @@ completes it. After a crash in between, `loaded` asks for them again: a second m
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from odradek.coordinators.decision import NOTHING, Asked, Decision
+from odradek.coordinators.decision import NOTHING, Asked, Decision, Effect, Stored
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.coordinators.transactions import initializing
 from odradek.coordinators.transactions.context import Deadline, Due, TransactionContext
@@ -33,6 +33,8 @@ from odradek.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _MARKERS_AGAIN_MS = 100
+_ABORTED_AT_ONCE = 100
+"""Transactions whose time is over. Where there are more, others have their turn in between."""
 _LEVEL_2_SINCE = 5
 """The version of EndTxn from which on clients know that the epoch rises."""
 _OLD_CLIENT = 0
@@ -189,14 +191,19 @@ class TransactionShard:
 
     def _abort_overdue(self) -> Decision:
         now = self._context.clock.now_ms()
-        whole = NOTHING
-        for transactional_id in self._open:
-            if self._transactions[transactional_id].is_overdue(now):
-                try:
-                    whole += self._abort(self._transactions[transactional_id])._replace(is_atomic=False)
-                except CoordinatorLoading:
-                    continue  # no producer id is at hand: the next look will do
-        return whole
+        overdue = [known for each in self._open if (known := self._transactions[each]).is_overdue(now)]
+        records: list[Stored] = []
+        effects: list[Effect] = []
+        for transaction in overdue[:_ABORTED_AT_ONCE]:
+            try:
+                aborted = self._abort(transaction)
+            except CoordinatorLoading:
+                continue  # no producer id is at hand: the next look will do
+            records += aborted.records
+            effects += aborted.effects
+        if len(overdue) > _ABORTED_AT_ONCE and records:
+            self._context.timers.set(Deadline(Due.TIMEOUTS), 0)
+        return Decision(tuple(records), is_atomic=False, effects=tuple(effects))
 
     def _forget_unused(self) -> Decision:
         last_used = self._context.clock.now_ms() - self._context.config().transactional_id_expiration_ms

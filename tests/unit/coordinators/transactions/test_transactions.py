@@ -277,6 +277,21 @@ def test_a_transaction_that_takes_too_long_is_aborted_and_its_producer_fenced() 
     assert stage.begin().epoch == 2
 
 
+def test_many_that_take_too_long_are_aborted_some_at_a_time() -> None:
+    stage = TransactionStage()
+    stage.shard.loaded()
+    for number in range(250):
+        stage.join(stage.begin(f"id-{number}"), ORDERS)
+    stage.clock.advance(TIMEOUT_MS + LOOK_MS)
+    sizes = []
+    for deadline in stage.timers.due():
+        decision = stage.shard.expired(deadline)  # type: ignore[arg-type]
+        sizes.append(len(decision.effects))
+        stage.perform(decision)
+    assert sizes == [100, 100, 50]
+    assert {each.state.label for each in stage.shard} == {"CompleteAbort"}
+
+
 def test_only_open_transactions_time_out() -> None:
     stage = TransactionStage()
     stage.shard.loaded()
