@@ -1,6 +1,7 @@
 """The coordinators of a node: their runtimes, and what these are given of the node."""
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -27,9 +28,22 @@ from odradek.records.batch import Codec
 from odradek.wire.stored import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 
+def _new_id() -> str:
+    return str(UUID(bytes=os.urandom(16), version=4))
+
+
 class Coordinators:
-    def __init__(self, broker: Broker, settings: Settings, node: Surroundings, producer_ids: ProducerIds) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        settings: Settings,
+        node: Surroundings,
+        producer_ids: ProducerIds,
+        new_id: Callable[[], str] = _new_id,
+    ) -> None:
+        """`new_id` makes a UUID, as text."""
         self._broker = broker
+        self._new_id = new_id
         self._settings = settings
         self._clock = node.clock
         self._producer_ids = producer_ids
@@ -88,7 +102,7 @@ class Coordinators:
                 image=lambda: self._broker.image,
                 clock=self._clock,
                 timers=timers,
-                new_id=_new_id,
+                new_id=self._new_id,
             )
         )
 
@@ -113,7 +127,3 @@ class Coordinators:
 def codec_of(settings: Settings, broker: Broker) -> Codec:
     """offsets.topic.compression.codec"""
     return Codec(settings.now(broker.image).offsets_topic_compression_codec)
-
-
-def _new_id() -> str:
-    return str(UUID(bytes=os.urandom(16), version=4))

@@ -231,6 +231,11 @@ class FaultyDisk:
         """The process dies in its change number `number` from now on; a write is half done then, others not at all."""
         self._changes_left = number - 1
 
+    @property
+    def is_dead(self) -> bool:
+        """Whether the process has died as `die_at` said."""
+        return self._changes_left is not None and self._changes_left < 0
+
     def fail_next(self, op: Op, error: int = errno.EIO, *, on: str = "", written: int = 0) -> None:
         """The next `op` on a path that contains `on` raises an OSError; of a write, `written` bytes go through."""
         self.inject(Fault(op, on, error, written=written))

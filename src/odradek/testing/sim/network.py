@@ -13,8 +13,6 @@ from typing import Protocol
 from odradek.testing.sim.events import Events
 from odradek.testing.sim.process import Process
 
-_LATE_MS_MAX = 2_000
-
 
 class Server(Protocol):
     life: int
@@ -34,6 +32,9 @@ class Weather:
     """For each message: that the connection breaks under it."""
     twice_chance: float
     """For each answer: that it comes a second time."""
+    late_ms_max: int = 2_000
+    """How late a request may come whose connection broke under it. With 0 it comes before anything else of its client,
+    if it comes."""
 
 
 CALM = Weather(delay_ms_max=5, break_chance=0.0, twice_chance=0.0)
@@ -109,7 +110,7 @@ class Connection:
         if self._network.rng.random() < 0.5:
             self._coming.clear()
         else:
-            late_ms = self._network.rng.randrange(_LATE_MS_MAX)
+            late_ms = self._network.rng.randrange(self._network.weather.late_ms_max + 1)
             self._coming = {-number: frame for number, frame in self._coming.items()}
             for number in self._coming:
                 self._network.events.after(late_ms, partial(self._arrive, number))

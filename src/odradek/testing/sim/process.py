@@ -16,6 +16,10 @@ class Process:
         self.is_paused = False
         self._waiting: deque[Callable[[], None]] = deque()
 
+    @property
+    def now_ms(self) -> int:
+        return self._events.now_ms
+
     def later(self, delay_ms: int, call: Callable[[], None]) -> None:
         self._events.after(delay_ms, partial(self.run, call))
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable
 
+from odradek.metadata.bootstrap import feature_records
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import EMPTY, Image, Position
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.wire.records.metadata import PartitionRecord, TopicRecord
+from odradek.wire.schema import Message
 
 _NODE = 1
 
@@ -16,6 +18,10 @@ class Cluster:
         self.image: Image = EMPTY
         self.changed: Callable[[Delta, Image], None] = _nothing
         """Told after each change, with the image that came of it."""
+
+    def have_features(self) -> None:
+        """All that a new cluster has."""
+        self._apply(*feature_records())
 
     def create(self, name: str, partitions: int) -> None:
         topic_id = (len(self.image.topics) + 1).to_bytes(16)
@@ -27,7 +33,7 @@ class Cluster:
         count = len(topic.partitions)
         self._apply(*_partitions(topic.id, range(count, count + more)))
 
-    def _apply(self, *records: TopicRecord | PartitionRecord) -> None:
+    def _apply(self, *records: Message) -> None:
         delta = Delta(self.image)
         for record in records:
             delta.replay(record)

@@ -1,0 +1,1 @@
+"""Exactly once: applications that consume, transform and produce in transactions while everything goes wrong."""

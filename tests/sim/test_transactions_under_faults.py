@@ -1,0 +1,26 @@
+"""Applications that pass values on in transactions, one test for each seed.
+
+`./run sim transactions --seed N` tells the story of one.
+"""
+
+import pytest
+
+from odradek.testing.sim.transactions.run import run
+
+SEEDS = range(1, 51)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_value_is_passed_on_exactly_once(seed: int) -> None:
+    outcome = run(seed)
+    assert outcome.violation is None, f"\n{outcome.told()}"
+    assert outcome.values > 0
+    assert outcome.committed > 0
+
+
+@pytest.mark.slow
+def test_a_seed_is_a_whole_history() -> None:
+    first, second = run(7), run(7)
+    assert first == second
+    assert first.lives > 1
