@@ -1,15 +1,10 @@
 """A request under way: who asked, in which version, and the way back."""
 
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple
 
 from odradek.net.connection import Connection, Reply
 from odradek.wire.frame import response_frame
 from odradek.wire.schema import Message
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from odradek.net.outgoing import Bytes, FileRange
 
 
 class Call(NamedTuple):
@@ -25,5 +20,4 @@ class Call(NamedTuple):
             self.reply.send(())
         else:
             # What lies in files are pinned slices, made for the socket: the codec only needs to know their size.
-            parts = response_frame(response, self.version, self.correlation_id)
-            self.reply.send(cast("Sequence[Bytes | FileRange]", parts))
+            self.reply.send(response_frame(response, self.version, self.correlation_id))  # type: ignore[arg-type]

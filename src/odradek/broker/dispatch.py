@@ -85,7 +85,8 @@ class Dispatch:
                 if handled is NOT_MINE:
                     kind = self._requests.get(head.api_key) or self._load(head.api_key)
                     handled = served.handle(call, decode(kind, head.version, head.body))
-            self._finish(call, handled)
+            if handled is not LATER:
+                self._finish(call, handled)
         except (BadRequest, UnsupportedVersion) as error:
             reply.refuse(str(error))
         except Exception:  # noqa: BLE001 - a bug in one handler must not end the others
@@ -98,8 +99,6 @@ class Dispatch:
     def _finish(self, call: Call, handled: Handled) -> None:
         if isinstance(handled, Message) or handled is None:
             call.respond(handled)
-        elif handled is LATER:
-            return
         elif isinstance(handled, Awaitable):
             name = f"request-{call.correlation_id}"
             task = self._tasks.create_task(self._respond_when_done(call, handled), name=name)

@@ -17,6 +17,7 @@ from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 from odradek.model.settings import LONG_MAX
 from odradek.model.topic_config import TopicConfig
 from odradek.records.batch import (
+    CODEC_MASK,
     HEAD_SIZE,
     BatchHead,
     Codec,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 _CODECS = {name: Codec[name.upper()] for name in ("gzip", "snappy", "lz4", "zstd")} | {"uncompressed": Codec.NONE}
 
-_AS_IT_IS = {codec: ("producer", name) for name, codec in _CODECS.items()}
+_AS_IT_IS = {int(codec): ("producer", name) for name, codec in _CODECS.items()}
 """Settings of a topic that leave a batch as it is, by how that is compressed."""
 
 
@@ -101,14 +102,14 @@ class Partition:
         self._advance(len(batch))
         return Produced(appended.base_offset, append_time)
 
-    def append(self, batch: memoryview) -> Offset:
+    def append(self, batch: memoryview, head: BatchHead) -> Offset:
         """Append a batch of our own making; returns the offset that its first record has. It is stamped in place.
 
         Of the topic's settings those count that say how batches are written, and not what clients may send.
         """
-        head = parse_head(batch)
         config = self.log.config
-        if config.message_timestamp_type != "CreateTime" or config.compression_type not in _AS_IT_IS[head.codec]:
+        kept = _AS_IT_IS[head.attributes & CODEC_MASK]
+        if config.message_timestamp_type != "CreateTime" or config.compression_type not in kept:
             batch, head, _ = _fit(batch, head, config, self._clock.now_ms())
         base_offset = self.log.append_checked(batch, head, self.epoch, Origin.COORDINATOR).base_offset
         self._advance(len(batch))

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from struct import error as StructError
-from typing import cast
 
-from odradek.coordinators.decision import Stored, Writer
+from odradek.coordinators.decision import Decision, Stored
 from odradek.model.errors import MessageTooLarge
 from odradek.model.numbers import TimestampMs
-from odradek.records.batch import HEAD_SIZE, Codec
+from odradek.records.batch import HEAD_SIZE, Codec, Sealed
 from odradek.records.builder import build_run
 from odradek.wire import offset_commit_record
+from odradek.wire.offset_commit_record import VERSION
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value
 
@@ -19,24 +19,19 @@ _RECORD_OVERHEAD_MAX = 36
 
 
 def batches_of(
-    records: Sequence[Stored],
-    timestamp: TimestampMs,
-    codec: Codec,
-    bytes_max: int,
-    *,
-    is_atomic: bool,
-    writer: Writer | None = None,
-) -> list[tuple[bytearray, Sequence[Stored]]]:
+    decision: Decision, timestamp: TimestampMs, codec: Codec, bytes_max: int
+) -> list[tuple[Sealed, Sequence[Stored]]]:
     """Batches with the records that each holds: one if they are atomic, however large, else of `bytes_max` at most.
 
     Raises MessageTooLarge for a record that does not fit into a batch of its own, or whose strings are too long.
     """
+    records, writer = decision.records, decision.writer
     try:
         encoded = [_encode(record) for record in records]
     except StructError:
         # A client's bytes that were no text have grown: each was read as a mark, which is written with three.
         raise MessageTooLarge("a string with more bytes than a record can tell of") from None
-    if is_atomic or len(encoded) == 1:
+    if decision.is_atomic or len(encoded) == 1:
         return [(build_run(encoded, timestamp, codec, writer), records)]
     ends = _ends(encoded, bytes_max)
     return [
@@ -46,11 +41,10 @@ def batches_of(
 
 
 def _encode(record: Stored) -> tuple[bytes, bytes | None]:
-    if isinstance(record.key, OffsetCommitKey) and record.version == offset_commit_record.VERSION:
-        value_of = cast("OffsetCommitValue", record.value)
-        return offset_commit_record.key(record.key), offset_commit_record.value(value_of)
-    value = None if record.value is None else write_coordinator_value(record.value, record.version)
-    return write_coordinator_key(record.key), value
+    key, value, version = record
+    if isinstance(value, OffsetCommitValue) and isinstance(key, OffsetCommitKey) and version == VERSION:
+        return offset_commit_record.key(key), offset_commit_record.value(value)
+    return write_coordinator_key(key), None if value is None else write_coordinator_value(value, version)
 
 
 def _ends(encoded: Sequence[tuple[bytes, bytes | None]], bytes_max: int) -> list[int]:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeVar
 
 from odradek.coordinators.alarm import Alarm
 from odradek.coordinators.batches import batches_of
@@ -29,7 +29,7 @@ from odradek.metadata.image import Image
 from odradek.model.clock import Clock
 from odradek.model.errors import BrokerError, OdradekError, StorageFailed
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
-from odradek.records.batch import Codec
+from odradek.records.batch import BatchHead, Codec
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
 from odradek.wire.schema import Message
@@ -51,7 +51,7 @@ class Led(Protocol):
     @property
     def log(self) -> Log: ...
 
-    def append(self, batch: memoryview) -> Offset:
+    def append(self, batch: memoryview, head: BatchHead) -> Offset:
         """Returns the offset of the first record."""
         ...
 
@@ -98,7 +98,7 @@ class _Place(Generic[S]):
         self.shard = shard
         self.timers = timers
         self.state = _State.LOADING
-        self.waiting: dict[Ticket, None] = {}
+        self.waiting: dict[Ticket, Waiter] = {}
         """Those that heard of no outcome yet."""
         self.missed: list[tuple[Delta, Image]] = []
         """Changes of topics that came while it was loaded."""
@@ -202,8 +202,8 @@ class Runtime(Generic[S]):
     def _give_up(self, place: _Place[S], error: BrokerError) -> None:
         place.timers.clear()
         waiting, place.waiting = place.waiting, {}
-        for ticket in waiting:
-            cast("Waiter", ticket).fail(error)
+        for waiter in waiting.values():
+            waiter.fail(error)
 
     # --- commands and reads
 
@@ -215,7 +215,7 @@ class Runtime(Generic[S]):
         except BrokerError as error:
             ticket.fail(error)
             return
-        place.waiting[ticket] = None
+        place.waiting[ticket] = ticket
         self._carry_out(place, decision)
 
     def decide(self, key: str, command: Callable[[S], Decision]) -> Awaitable[None] | None:
@@ -290,7 +290,8 @@ class Runtime(Generic[S]):
                 self._node.tasks.create_task(self._answer_when_synced(place, decision), name="sync-coordinator")
             else:
                 self._answer(place, decision.answers)
-                self._perform_all(place, decision)
+                if decision.effects:
+                    self._perform_all(place, decision)
         return True
 
     def _is_sync_due(self, place: _Place[S]) -> bool:
@@ -300,16 +301,10 @@ class Runtime(Generic[S]):
     def _append(self, place: _Place[S], decision: Decision) -> None:
         replay = place.shard.replay
         producer_id = decision.writer.producer_id if decision.writer else NO_PRODUCER_ID
-        batches = batches_of(
-            decision.records,
-            self._node.clock.now_ms(),
-            self._node.codec(),
-            place.led.log.config.max_message_bytes,
-            is_atomic=decision.is_atomic,
-            writer=decision.writer,
-        )
-        for batch, records in batches:
-            offset = place.led.append(memoryview(batch))
+        node, led = self._node, place.led
+        batches = batches_of(decision, node.clock.now_ms(), node.codec(), led.log.config.max_message_bytes)
+        for (batch, head), records in batches:
+            offset = led.append(memoryview(batch), head)
             for record in records:
                 replay(offset, record.key, record.value, producer_id)
                 offset = Offset(offset + 1)
@@ -339,16 +334,16 @@ class Runtime(Generic[S]):
 
     def _answer(self, place: _Place[S], answers: tuple[Answer, ...]) -> None:
         for ticket, response in answers:
-            if ticket in place.waiting:  # else it heard that the partition is gone, while this was synced
-                del place.waiting[ticket]
-                cast("Waiter", ticket).answer(response)
+            waiter = place.waiting.pop(ticket, None)
+            if waiter is not None:  # else it heard that the partition is gone, while this was synced
+                waiter.answer(response)
 
     def _refuse(self, place: _Place[S], answers: tuple[Answer, ...], error: BrokerError) -> None:
         heard = told(error)
         for answer in answers:
-            if answer.ticket in place.waiting:
-                del place.waiting[answer.ticket]
-                cast("Waiter", answer.ticket).fail(heard)
+            waiter = place.waiting.pop(answer.ticket, None)
+            if waiter is not None:
+                waiter.fail(heard)
         self._report(place, error)
 
     def _report(self, place: _Place[S], error: BrokerError) -> None:

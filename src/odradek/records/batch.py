@@ -34,12 +34,15 @@ _RECORD_LEAST = 7
 """Bytes of a record without key, value and headers."""
 
 _HEAD = Struct(">qiibIhiqqqhii")
+_UNSEALED = Struct(">qiibI")
+_SEALED = Struct(">hiqqqhii")
 _INT64 = Struct(">q")
 _INT32 = Struct(">i")
-_STAMP = Struct(">q4xi")
+_UINT32 = Struct(">I")
 _TIMES = Struct(">qq")
 
-_CODEC_MASK = 0x07
+CODEC_MASK = 0x07
+"""Of the attributes."""
 _LOG_APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
 """The bit of the attributes."""
@@ -98,7 +101,7 @@ class BatchHead(NamedTuple):
 
     @property
     def codec(self) -> Codec:
-        code = self.attributes & _CODEC_MASK
+        code = self.attributes & CODEC_MASK
         if code > Codec.ZSTD:
             raise CorruptBatch(f"unknown compression codec {code}")
         return Codec(code)
@@ -119,6 +122,13 @@ class BatchHead(NamedTuple):
     def delete_horizon_ms(self) -> TimestampMs | None:
         """When tombstones in this batch may go; the cleaner keeps it in place of the base timestamp."""
         return self.base_timestamp if self.attributes & _DELETE_HORIZON else None
+
+
+class Sealed(NamedTuple):
+    """A batch of our own making."""
+
+    batch: bytearray
+    head: BatchHead
 
 
 def add_sequence(sequence: int, increment: int) -> int:
@@ -171,12 +181,12 @@ def check_produced(head: BatchHead) -> None:
     """A batch from a producer: offsets dense, no control bits of the log's own. The cleaner's batches are not so."""
     if head.count <= 0 or head.count != head.last_offset_delta + 1:
         raise InvalidRecord(f"{head.count} records with a last offset delta of {head.last_offset_delta}")
-    if not head.attributes & _CODEC_MASK and head.count * _RECORD_LEAST > head.length - LENGTH_MIN:
+    if not head.attributes & CODEC_MASK and head.count * _RECORD_LEAST > head.length - LENGTH_MIN:
         raise InvalidRecord(f"{head.count} records in {head.length - LENGTH_MIN} bytes")
     if head.attributes & _NOT_PRODUCED:
         raise InvalidRecord("control batches and delete horizons do not come from producers")
-    if head.attributes & _CODEC_MASK > _CODEC_LAST:
-        raise InvalidRecord(f"unknown compression codec {head.attributes & _CODEC_MASK}")
+    if head.attributes & CODEC_MASK > _CODEC_LAST:
+        raise InvalidRecord(f"unknown compression codec {head.attributes & CODEC_MASK}")
     if head.producer_id >= 0 and (head.base_sequence < 0 or head.producer_epoch < 0):
         raise InvalidRecord(
             f"producer {head.producer_id} with sequence {head.base_sequence} and epoch {head.producer_epoch}"
@@ -203,6 +213,22 @@ def write_head(batch: bytearray, head: BatchHead) -> None:
     _seal(memoryview(batch))
 
 
+def seal(records: bytes, count: int, timestamp: TimestampMs, attributes: int, writer: tuple[int, int]) -> Sealed:
+    """A batch of records at offsets from 0 on, all of one time, without sequences. `writer` is its producer's id and
+    epoch.
+    """
+    last, length = count - 1, LENGTH_MIN + len(records)
+    sealed = _SEALED.pack(attributes, last, timestamp, timestamp, *writer, -1, count)
+    crc = crc32c(records, crc32c(sealed))
+    batch = bytearray(_UNSEALED.pack(0, length, -1, MAGIC, crc))
+    batch += sealed
+    batch += records
+    return Sealed(
+        batch,
+        BatchHead._make((0, length, -1, MAGIC, crc, attributes, last, timestamp, timestamp, *writer, -1, count)),
+    )
+
+
 def stamp(batch: memoryview, base: Offset, epoch: LeaderEpoch, at: int = 0) -> None:
     """Give the batch at `at` its place in the log. Both fields lie before the CRC's range, which stays valid."""
     _INT64.pack_into(batch, at, base)
@@ -218,4 +244,4 @@ def stamp_append_time(batch: memoryview, now: TimestampMs) -> None:
 
 
 def _seal(batch: memoryview) -> None:
-    batch[17:21] = crc32c(batch[CRC_START:]).to_bytes(4, "big")
+    _UINT32.pack_into(batch, 17, crc32c(batch[CRC_START:]))

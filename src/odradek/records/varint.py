@@ -58,9 +58,12 @@ def write_unsigned(value: int) -> bytes:
 
 def write_signed(value: int) -> bytes:
     """`value` is an int64 at most."""
-    if 0 <= value < 0x40:
-        return _ONE_BYTE[value << 1]
+    if 0 <= value < _SHORT_END:
+        return _SHORT[value]
     return write_unsigned((value << 1 ^ value >> 63) & 0xFFFF_FFFF_FFFF_FFFF)
 
 
 _ONE_BYTE = tuple(bytes((value,)) for value in range(0x80))
+_SHORT_END = 0x200
+_SHORT = tuple(write_unsigned(value << 1) for value in range(_SHORT_END))
+"""Signed numbers, as the lengths of most keys, values and records are."""

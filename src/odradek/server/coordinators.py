@@ -32,6 +32,10 @@ def _new_id() -> str:
     return str(UUID(bytes=os.urandom(16), version=4))
 
 
+_CODECS = tuple(Codec)
+"""By their numbers."""
+
+
 class Coordinators:
     def __init__(
         self,
@@ -126,4 +130,4 @@ class Coordinators:
 
 def codec_of(settings: Settings, broker: Broker) -> Codec:
     """offsets.topic.compression.codec"""
-    return Codec(settings.now(broker.image).offsets_topic_compression_codec)
+    return _CODECS[settings.now(broker.image).offsets_topic_compression_codec]

@@ -16,7 +16,8 @@ def request_frame(request: Message, version: int, correlation_id: int, client_id
     """The frame of a request, in parts to be sent one after the other."""
     out = bytearray(_SIZE.size)
     write_request_head(out, request, version, correlation_id, client_id.encode())
-    parts = _with_body(out, request, version)
+    parts: Parts = []
+    parts.append(encode_onto(out, parts, request, version))
     _SIZE.pack_into(out, 0, _sum(parts) - _SIZE.size)
     return parts
 
@@ -24,15 +25,10 @@ def request_frame(request: Message, version: int, correlation_id: int, client_id
 def response_frame(response: Message, version: int, correlation_id: int) -> Parts:
     """The frame of a response, in parts to be sent one after the other: mostly one."""
     out = bytearray(_START.size + has_tagged_header(type(response), version))
-    parts = _with_body(out, response, version)
+    parts: Parts = []
+    parts.append(encode_onto(out, parts, response, version))
     size = len(out) if len(parts) == 1 else _sum(parts)
     _START.pack_into(out, 0, size - _SIZE.size, correlation_id)
-    return parts
-
-
-def _with_body(out: bytearray, message: Message, version: int) -> Parts:
-    parts: Parts = []
-    parts.append(encode_onto(out, parts, message, version))
     return parts
 
 

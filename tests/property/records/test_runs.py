@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.model.numbers import Offset, TimestampMs
-from odradek.records.batch import Codec
+from odradek.records.batch import Codec, parse_head
 from odradek.records.builder import BatchSpec, build_batch, build_run
 from odradek.records.record import Record
 
@@ -15,4 +15,6 @@ ENTRIES = st.lists(st.tuples(st.binary(max_size=200), st.none() | st.binary(max_
 def test_a_run_is_a_batch(entries: list[tuple[bytes, bytes | None]], time: int, codec: Codec) -> None:
     timestamp = TimestampMs(time)
     records = [Record(Offset(number), timestamp, key, value) for number, (key, value) in enumerate(entries)]
-    assert build_run(entries, timestamp, codec) == build_batch(records, BatchSpec(codec=codec))
+    batch, head = build_run(entries, timestamp, codec)
+    assert batch == build_batch(records, BatchSpec(codec=codec))
+    assert head == parse_head(batch)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import IntEnum, auto
 from typing import NamedTuple
 
 from odradek.coordinators.timers import Timers
@@ -26,8 +26,8 @@ class GroupContext:
     """A UUID in the text form of member ids, never the same twice."""
 
 
-class Due(Enum):
-    """What is to be done when a deadline comes."""
+class Due(IntEnum):
+    """What is to be done when a deadline comes. Numbers, as each heartbeat looks one up: others hash by their name."""
 
     SESSION = auto()
     """A member of a classic group was silent for too long."""

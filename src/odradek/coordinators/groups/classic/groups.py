@@ -108,10 +108,9 @@ class ClassicGroups:
         """A group for offsets that are committed without one. It is in no record but those of its offsets."""
         return self._table.recorded(group_id)
 
-    def heard_of(self, group_id: str, member_id: str) -> None:
-        """A member of any group committed something, which is as good as a heartbeat."""
-        group = self._table.find(group_id)
-        if group is not None and group.state in (State.STABLE, State.PREPARING_REBALANCE):
+    def heard_of(self, group: Group, member_id: str) -> None:
+        """A member of a group of any kind committed something, which is as good as a heartbeat."""
+        if isinstance(group, ClassicGroup) and group.state in (State.STABLE, State.PREPARING_REBALANCE):
             member = group.members.get(member_id)
             if member is not None:
                 self._rebalancing.expect(group, member)

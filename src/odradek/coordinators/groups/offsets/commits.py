@@ -1,6 +1,6 @@
 """A commit, partition by partition: what is refused, and the answer that tells it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from odradek.metadata.image import Image, Topic
@@ -21,7 +21,7 @@ class Wanted(NamedTuple):
     """Offsets for partitions that are there."""
 
     topic: Topic
-    partitions: list[OffsetCommitRequestPartition]
+    partitions: Sequence[OffsetCommitRequestPartition]
 
 
 class Outcome:
@@ -68,11 +68,15 @@ def wanted_in(request: OffsetCommitRequest, version: int, image: Image, outcome:
             for each in asked.partitions:
                 outcome.refuse(asked.name, asked.topic_id, each.partition_index, code)
             continue
-        known = [each for each in asked.partitions if each.partition_index in topic.partitions]
-        if len(known) != len(asked.partitions):
-            for each in asked.partitions:
-                if each.partition_index not in topic.partitions:
-                    outcome.refuse(topic.name, topic.id, each.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        known: Sequence[OffsetCommitRequestPartition] = asked.partitions
+        there = topic.partitions
+        is_whole = True
+        for each in known:
+            if each.partition_index not in there:
+                outcome.refuse(topic.name, topic.id, each.partition_index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                is_whole = False
+        if not is_whole:
+            known = [each for each in known if each.partition_index in there]
         if known:
             found.append(Wanted(topic, known))
     return found

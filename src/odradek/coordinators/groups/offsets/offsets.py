@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from odradek.coordinators.decision import Asked, Decision, Stored
+from odradek.coordinators.decision import Answer, Asked, Decision, Stored
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound, IllegalGeneration
 from odradek.coordinators.groups.group import Group, Member, PartitionCheck
@@ -45,8 +45,8 @@ class Committing(Protocol):
         """A new group without members, for offsets that are committed without one."""
         ...
 
-    def heard_of(self, group_id: str, member_id: str) -> None:
-        """A member of any group committed something, which is as good as a heartbeat."""
+    def heard_of(self, group: Group, member_id: str) -> None:
+        """A member of a group of any kind committed something, which is as good as a heartbeat."""
         ...
 
 
@@ -71,7 +71,7 @@ class Offsets:
             except BrokerError as error:
                 for topic, partitions in wanted:
                     outcome.answer(topic, answers(partitions, error.code))
-        return asked.answer(outcome.response(), *records)
+        return Decision(tuple(records), (Answer(asked.ticket, outcome.response()),))
 
     def _check_commit(self, version: int, request: OffsetCommitRequest) -> PartitionCheck | None:
         epoch = request.generation_id_or_member_epoch
@@ -84,7 +84,7 @@ class Offsets:
             raise IllegalGeneration(f"there is no group {request.group_id}")
         member = Member(request.member_id, epoch, request.group_instance_id)
         check = group.check_commit(member, version, transactional=False)
-        self._classic.heard_of(request.group_id, request.member_id)
+        self._classic.heard_of(group, request.member_id)
         return check
 
     def _commit(
@@ -102,8 +102,8 @@ class Offsets:
         for topic, partitions in wanted:
             told = []
             for each in partitions:
-                code = ErrorCode.NONE
-                if _is_too_long(each, metadata_max):
+                code = 0
+                if each.committed_metadata and _is_too_long(each, metadata_max):
                     code = ErrorCode.OFFSET_METADATA_TOO_LARGE
                 else:
                     records.append(commit_record(request.group_id, topic, each, now, expire))

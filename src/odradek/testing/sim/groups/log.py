@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from odradek.coordinators.batches import batches_of
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.decision import Decision, Stored
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.records.batch import Codec, parse_head, stamp
 from odradek.records.record import Record, read_records
@@ -24,10 +24,10 @@ class GroupLog:
         """Gives the batches one after the other, with the offset of their first record, when they are written."""
         if not records:
             return
-        for batch, held in batches_of(records, now, Codec.NONE, _BATCH_BYTES_MAX, is_atomic=is_atomic):
+        decision = Decision(tuple(records), is_atomic=is_atomic)
+        for (batch, head), held in batches_of(decision, now, Codec.NONE, _BATCH_BYTES_MAX):
             start = self.end_offset
-            view = memoryview(batch)
-            stamp(view, start, parse_head(view).leader_epoch)
+            stamp(memoryview(batch), start, head.leader_epoch)
             self._batches.append(batch)
             self.end_offset = Offset(start + len(held))
             yield start, held
