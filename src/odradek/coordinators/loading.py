@@ -46,7 +46,7 @@ class Summary:
 
 
 async def load(log: Log, topic: CoordinatorTopic, shard: Shard, read_ahead: ReadAhead) -> Summary:
-    """Raises CorruptBatch, UnsupportedVersion, StorageFailed or what the shard says of records that do not fit."""
+    """Raises StorageFailed; or CorruptBatch or UnsupportedVersion, which name the file and the offset."""
     pace = _Pace()
     found = _Records()
     offset = log.start_offset
@@ -54,19 +54,28 @@ async def load(log: Log, topic: CoordinatorTopic, shard: Shard, read_ahead: Read
         data = await _read(log, offset, read_ahead)
         view = memoryview(data)
         at = 0
-        while (head := _head_at(data, at)) is not None:
-            end = at + head.size
-            check_crc(view[at:end], head)
-            if head.count != 1 or head.attributes or not found.add_alone(data, at + HEAD_SIZE, end, head.base_offset):
-                found.add(view[at:end], head)
-            at = end
-            offset = head.next_offset
-            if pace.is_over:
-                await pace.rest()
+        try:
+            while (head := _head_at(data, at)) is not None:
+                end = at + head.size
+                check_crc(view[at:end], head)
+                is_alone = head.count == 1 and not head.attributes
+                if not is_alone or not found.add_alone(data, at + HEAD_SIZE, end, head.base_offset):
+                    found.add(view[at:end], head)
+                at = end
+                offset = head.next_offset
+                if pace.is_over:
+                    await pace.rest()
+        except CorruptBatch as error:
+            raise CorruptBatch(f"{_place(log, offset)}: {error}") from None
         if at == 0:
             break  # nothing whole is left: what follows was deleted
-    await _replay(found, topic, shard, pace)
+    await _replay(found, topic, shard, log, pace)
     return found.summary
+
+
+def _place(log: Log, offset: Offset) -> str:
+    segment = next(each for each in reversed(log.segments) if each.base_offset <= offset)
+    return f"{segment.log.path}, offset {offset}"
 
 
 async def _read(log: Log, offset: Offset, read_ahead: ReadAhead) -> bytes:
@@ -112,7 +121,7 @@ class _Records:
         stored = self.last if head.producer_id == NO_PRODUCER_ID else self.open.setdefault(head.producer_id, {})
         for offset, _, key, value, _ in read_records(batch, head):
             if key is None:
-                raise CorruptBatch(f"the record at offset {offset} has no key")
+                raise CorruptBatch(f"record {offset} has no key")
             if value is None:
                 self._delete(key, offset)
             else:
@@ -148,7 +157,7 @@ class _Records:
                     self.last[key] = offset, value
 
 
-async def _replay(found: _Records, topic: CoordinatorTopic, shard: Shard, pace: "_Pace") -> None:
+async def _replay(found: _Records, topic: CoordinatorTopic, shard: Shard, log: Log, pace: "_Pace") -> None:
     records = [(offset, NO_PRODUCER_ID, key, value) for key, (offset, value) in found.last.items()]
     for producer_id, pending in found.open.items():
         records += ((offset, producer_id, key, value) for key, (offset, value) in pending.items())
@@ -160,12 +169,15 @@ async def _replay(found: _Records, topic: CoordinatorTopic, shard: Shard, pace: 
             found.summary.skipped[str(error)] += 1
             continue
         except BadRequest as error:
-            raise CorruptBatch(f"the key at offset {offset}: {error}") from None
+            raise CorruptBatch(f"{_place(log, offset)}: the key: {error}") from None
         try:
             value = None if raw_value is None else topic.read_value(key, raw_value)[0]
+            shard.replay(offset, key, value, producer_id)
         except BadRequest as error:
-            raise CorruptBatch(f"the value at offset {offset}: {error}") from None
-        shard.replay(offset, key, value, producer_id)
+            raise CorruptBatch(f"{_place(log, offset)}: the value: {error}") from None
+        except (CorruptBatch, UnsupportedVersion) as error:
+            kind = UnsupportedVersion if isinstance(error, UnsupportedVersion) else CorruptBatch
+            raise kind(f"{_place(log, offset)}: {error}") from None
         if pace.is_over:
             await pace.rest()
 

@@ -23,6 +23,8 @@ from odradek.testing.disk import FaultyDisk, Op
 from odradek.testing.logs import end_txn, open_log
 from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_coordinator_value
 
+FILE = r"/data/\S+/00000000000000000000\.log"
+
 
 @pytest.fixture
 def disk() -> FaultyDisk:
@@ -162,13 +164,30 @@ class TestUnreadable:
     def test_a_value_that_is_none_fails(self, log: Log, value: bytes) -> None:
         key, _ = _raw(record("a"))
         append_raw(log, (key, value))
-        with pytest.raises(CorruptBatch, match="offset 0"):
+        with pytest.raises(CorruptBatch, match=f"^{FILE}, offset 0: the value: "):
             loaded(log)
 
     def test_a_version_that_came_after_us_fails(self, log: Log) -> None:
         key, _ = _raw(record("a"))
+        append(log, record("b", 1))
         append_raw(log, (key, b"\x00\x63\x00"))
-        with pytest.raises(UnsupportedVersion):
+        with pytest.raises(UnsupportedVersion, match=f"^{FILE}, offset 1: "):
+            loaded(log)
+
+    def test_a_batch_whose_bytes_are_not_those_that_were_written_fails(self, log: Log) -> None:
+        append(log, record("a", 1))
+        append(log, record("b", 1))
+        end_of_second = log.size
+        append(log, record("a", 2))
+        log.segments[0].log.get().write(b"\x7f", end_of_second - 1)
+        with pytest.raises(CorruptBatch, match=f"^{FILE}, offset 1: CRC is "):
+            loaded(log)
+
+    def test_the_file_is_that_of_the_record(self, log: Log) -> None:
+        append(log, record("b", 1), record("b", 2))
+        log.roll()
+        append_raw(log, (_raw(record("a"))[0], b"\x00\x04"))
+        with pytest.raises(CorruptBatch, match=r"/00000000000000000002\.log, offset 2: "):
             loaded(log)
 
     @pytest.mark.parametrize("key", [b"", b"\x00\x01", b"\x00\x01\x00\x09", None])
