@@ -8,6 +8,8 @@ from odradek.coordinators.timers import Timers
 
 _LATE_MS = 200
 """So late it is only if the whole process stood still, or the machine."""
+_HEARING_S = 0.05
+"""Then it waits for what came meanwhile. Within 0 s some loops read nothing."""
 
 
 class Alarm:
@@ -42,8 +44,8 @@ class Alarm:
 
     def _come(self) -> None:
         if self._now_ms() - self._at_ms > _LATE_MS:
-            # Heartbeats that came meanwhile wait in their sockets. In the next turn those are read first.
-            self._handle = self._loop.call_later(0, self._come_at_last)
+            # There may be heartbeats among it, in their sockets still.
+            self._handle = self._loop.call_later(_HEARING_S, self._come_at_last)
         else:
             self._come_at_last()
 
