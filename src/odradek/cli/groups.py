@@ -3,9 +3,10 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 
 from odradek.cli import groups_describe, groups_files, groups_members, groups_reset, reaching
+from odradek.cli.choices import one_of
 from odradek.cli.groups_scope import add_topics, complaint
 from odradek.cli.main import EXIT_FAILED, Misused
 from odradek.cli.streams import complain, confirmed
@@ -36,8 +37,8 @@ _TITLES = ("group", "kind", "state", "protocol", "members")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = Verbs(parser)
     listing = verbs.add("list", list_all, "list groups")
-    listing.add_argument("--state", metavar="STATE,...", type=_one_of(STATES), default=(), help=", ".join(STATES))
-    listing.add_argument("--type", metavar="KIND,...", type=_one_of(KINDS), default=(), help=", ".join(KINDS))
+    listing.add_argument("--state", metavar="STATE,...", type=one_of(STATES), default=(), help=", ".join(STATES))
+    listing.add_argument("--type", metavar="KIND,...", type=one_of(KINDS), default=(), help=", ".join(KINDS))
     describing = verbs.add("describe", groups_describe.describe, "show how far groups are, partition by partition")
     describing.add_argument("groups", metavar="GROUP", nargs="*", help="a group; without one, all of them")
     describing.add_argument("--age", action="store_true", help="also how old the first unread record is: reads it")
@@ -52,19 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_topics(deleting)
     deleting.add_argument("--yes", action="store_true", help="do not ask first; nobody is asked without a terminal")
     deleting.add_argument("--if-exists", action="store_true", help="a group that is not there is no failure")
-
-
-def _one_of(names: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
-    """For argparse: some of these names, in any case, with commas between."""
-    known = {name.lower(): name for name in names}
-
-    def parse(text: str) -> tuple[str, ...]:
-        for word in text.split(","):
-            if word.strip().lower() not in known:
-                raise argparse.ArgumentTypeError(f"{word!r} must be one of {', '.join(names)}")
-        return tuple(dict.fromkeys(known[word.strip().lower()] for word in text.split(",")))
-
-    return parse
 
 
 def list_all(options: argparse.Namespace) -> int:

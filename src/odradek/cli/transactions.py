@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from odradek.cli import reaching, transactions_abort, transactions_partitions
+from odradek.cli.choices import one_of
 from odradek.cli.main import EXIT_FAILED
 from odradek.cli.streams import CONTROLS, complain, lenient
 from odradek.cli.table import table
@@ -33,7 +34,7 @@ _NUMBERS = ("producer", "coordinator")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = Verbs(parser)
     listing = verbs.add("list", list_all, "list transactional ids")
-    listing.add_argument("--state", metavar="STATE,...", type=_states, default=(), help=", ".join(STATES))
+    listing.add_argument("--state", metavar="STATE,...", type=one_of(STATES), default=(), help=", ".join(STATES))
     listing.add_argument(
         "--producer-id", metavar="ID", type=int, action="append", default=[], help="of this producer; may be repeated"
     )
@@ -45,16 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     describing.add_argument("ids", metavar="ID", nargs="*", help="a transactional id; without one, all of them")
     transactions_partitions.add_arguments(verbs)
     transactions_abort.add_arguments(verbs)
-
-
-def _states(text: str) -> tuple[str, ...]:
-    """For argparse: some states, in any case, with commas between."""
-    known = {state.lower(): state for state in STATES}
-    words = [word.strip().lower() for word in text.split(",")]
-    for word in words:
-        if word not in known:
-            raise argparse.ArgumentTypeError(f"{word!r} must be one of {', '.join(STATES)}")
-    return tuple(dict.fromkeys(known[word] for word in words))
 
 
 def list_all(options: argparse.Namespace) -> int:

@@ -45,8 +45,7 @@ class TransactionView:
 
     def is_overdue(self, now: TimestampMs) -> bool:
         """Whether its coordinator should have aborted it already."""
-        is_open = self.state == ONGOING and self.started_ms is not None
-        return is_open and (self.started_ms or 0) + self.timeout_ms < now
+        return self.state == ONGOING and self.started_ms is not None and self.started_ms + self.timeout_ms < now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
