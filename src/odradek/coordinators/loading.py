@@ -18,9 +18,10 @@ from operator import itemgetter
 from odradek.coordinators.shard import Shard
 from odradek.model.errors import BadRequest, CorruptBatch, UnsupportedVersion
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
-from odradek.records.batch import HEAD_SIZE, BatchHead, check_crc, parse_head
+from odradek.records.alone import read_alone
+from odradek.records.batch import BatchHead, check_crc, parse_head
 from odradek.records.control import end_txn_marker
-from odradek.records.record import read_alone, read_records
+from odradek.records.record import read_records
 from odradek.storage.files import NotCached
 from odradek.storage.log import Log
 from odradek.wire.stored import CoordinatorTopic
@@ -30,6 +31,8 @@ ReadAhead = Callable[[Sequence[NotCached]], Awaitable[None]]
 
 _READ_BYTES = 1 << 20
 _SLICE_S = 0.004
+_ALONE_MAX = 100
+"""Batches that are read before the time is looked at."""
 _READ_AHEAD_MAX = 20
 """After so many tries for one read, with memory so short that what was read is forgotten at once, the loop waits."""
 
@@ -55,13 +58,15 @@ async def load(log: Log, topic: CoordinatorTopic, shard: Shard, read_ahead: Read
         view = memoryview(data)
         at = 0
         try:
-            while (head := _head_at(data, at)) is not None:
-                end = at + head.size
-                check_crc(view[at:end], head)
-                is_alone = head.count == 1 and not head.attributes
-                if not is_alone or not found.add_alone(data, at + HEAD_SIZE, end, head.base_offset):
-                    found.add(view[at:end], head)
-                at = end
+            while True:
+                at, offset = found.add_alone(data, at, offset)
+                head = _head_at(data, at)
+                if head is None:
+                    break
+                batch = view[at : at + head.size]
+                check_crc(batch, head)
+                found.add(batch, head)
+                at += head.size
                 offset = head.next_offset
                 if pace.is_over:
                     await pace.rest()
@@ -127,21 +132,24 @@ class _Records:
             else:
                 stored[key] = offset, value
 
-    def add_alone(self, data: bytes, at: int, end: int, offset: Offset) -> bool:
-        """The same for a batch without attributes, and with the record that lies there: most are like that.
+    def add_alone(self, data: bytes, at: int, next_offset: Offset) -> tuple[int, Offset]:
+        """The same for batches from `at` on with a single record, as most are, up to one that is not as simple as that.
 
-        False, and nothing is changed, where it is not as simple as that.
+        Some of them, so as not to take too long. Returns where to go on, and the offset behind the last of them.
         """
-        found = read_alone(data, at, end)
-        if found is None:
-            return False
-        self.summary.records += 1
-        key, value = found
-        if value is None:
-            self._delete(key, offset)
-        else:
-            self.last[key] = offset, value
-        return True
+        last = self.last
+        for _ in range(_ALONE_MAX):
+            found = read_alone(data, at)
+            if found is None:
+                break
+            offset, key, value, at = found
+            self.summary.records += 1
+            if value is None:
+                self._delete(key, offset)
+            else:
+                last[key] = offset, value
+            next_offset = Offset(offset + 1)
+        return at, next_offset
 
     def _delete(self, key: bytes, offset: Offset) -> None:
         self.last[key] = offset, None

@@ -65,29 +65,6 @@ def read_records(batch: memoryview, head: BatchHead, limit: int = INFLATED_MAX) 
         yield _make(Record, record)
 
 
-def read_alone(data: bytes, at: int, end: int) -> tuple[bytes, bytes | None] | None:
-    """Key and value of the record that lies there, if it is the only one of a batch, with a key and without headers.
-
-    None for any other, and for what is no record: read_records knows more about those. For logs of such batches.
-    """
-    try:
-        length, at = read_unsigned(data, at)
-        if length & 1 or at + (length >> 1) != end:
-            return None
-        _, at = read_unsigned(data, at + 1, INT64_BYTES_MAX)  # timestamp, behind the attributes
-        if data[at] != 0:  # offset
-            return None
-        key_size, at = read_unsigned(data, at + 1)
-        value_at = at + (key_size >> 1)
-        value_size, value_start = read_unsigned(data, value_at)
-        value_end = value_start if value_size & 1 else value_start + (value_size >> 1)
-        if key_size & 1 or value_end != end - 1 or data[value_end] != 0:
-            return None
-    except (IndexError, CorruptBatch):
-        return None
-    return data[at:value_at], None if value_size & 1 else data[value_start:value_end]
-
-
 def scan(batch: memoryview, head: BatchHead, limit: int = INFLATED_MAX) -> Iterator[ScannedRecord]:
     """Offset delta and key of each record, and whether it has a value. Like read_records, but skips over headers."""
     data = _inflate(batch, head, limit)
