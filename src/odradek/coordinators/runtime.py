@@ -305,8 +305,8 @@ class Runtime(Generic[S]):
         batches = batches_of(decision, node.clock.now_ms(), node.codec(), led.log.config.max_message_bytes)
         for (batch, head), records in batches:
             offset = led.append(memoryview(batch), head)
-            for record in records:
-                replay(offset, record.key, record.value, producer_id)
+            for key, value, _ in records:
+                replay(offset, key, value, producer_id)
                 offset = Offset(offset + 1)
 
     async def _answer_when_synced(self, place: _Place[S], decision: Decision) -> None:

@@ -59,6 +59,9 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
+_new = tuple.__new__
+"""Of the named tuples here, made from as many items as they have."""
+
 _CODEC_LAST = int(Codec.ZSTD)
 
 
@@ -141,7 +144,7 @@ def parse_head(view: Buffer, at: int = 0) -> BatchHead:
     """Read the head of the batch at `at`. Raises CorruptBatch or UnsupportedMagic; the CRC is not looked at."""
     if len(view) - at < HEAD_SIZE:
         _refuse_short(view, at)
-    head = BatchHead._make(_HEAD.unpack_from(view, at))
+    head = _new(BatchHead, _HEAD.unpack_from(view, at))
     if head.magic != MAGIC or head.length < LENGTH_MIN:
         _refuse(head)
     return head
@@ -213,20 +216,18 @@ def write_head(batch: bytearray, head: BatchHead) -> None:
     _seal(memoryview(batch))
 
 
-def seal(records: bytes, count: int, timestamp: TimestampMs, attributes: int, writer: tuple[int, int]) -> Sealed:
-    """A batch of records at offsets from 0 on, all of one time, without sequences. `writer` is its producer's id and
-    epoch.
-    """
+def seal(
+    records: bytes, count: int, timestamp: TimestampMs, attributes: int, producer_id: ProducerId, epoch: int
+) -> Sealed:
+    """A batch of records at offsets from 0 on, all of one time, without sequences."""
     last, length = count - 1, LENGTH_MIN + len(records)
-    sealed = _SEALED.pack(attributes, last, timestamp, timestamp, *writer, -1, count)
+    sealed = _SEALED.pack(attributes, last, timestamp, timestamp, producer_id, epoch, -1, count)
     crc = crc32c(records, crc32c(sealed))
     batch = bytearray(_UNSEALED.pack(0, length, -1, MAGIC, crc))
     batch += sealed
     batch += records
-    return Sealed(
-        batch,
-        BatchHead._make((0, length, -1, MAGIC, crc, attributes, last, timestamp, timestamp, *writer, -1, count)),
-    )
+    numbers = (0, length, -1, MAGIC, crc, attributes, last, timestamp, timestamp, producer_id, epoch, -1, count)
+    return _new(Sealed, (batch, _new(BatchHead, numbers)))
 
 
 def stamp(batch: memoryview, base: Offset, epoch: LeaderEpoch, at: int = 0) -> None:

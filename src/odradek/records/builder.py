@@ -28,11 +28,10 @@ from odradek.records.batch import (
 )
 from odradek.records.compression import compress
 from odradek.records.record import Record
-from odradek.records.varint import write_signed
+from odradek.records.varint import SIGNED, write_signed
 
 _NULL = write_signed(-1)
 _ZERO = Offset(0)
-_NO_WRITER = (NO_PRODUCER_ID, -1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,15 +126,15 @@ def build_run(
     """
     parts: list[bytes] = []
     for number, (key, value) in enumerate(entries):
-        tail = _NULL if value is None else write_signed(len(value)) + value
-        record = b"\0\0" + write_signed(number) + write_signed(len(key)) + key + tail + b"\0"
-        parts.append(write_signed(len(record)))
-        parts.append(record)
+        tail = _NULL if value is None else SIGNED[len(value)] + value
+        record = b"".join((b"\0\0", SIGNED[number], SIGNED[len(key)], key, tail, b"\0"))
+        parts += (SIGNED[len(record)], record)
     records = b"".join(parts)
     if codec:
         records = compress(codec, records, None)
-    attributes = codec | TRANSACTIONAL if writer else codec
-    return seal(records, len(entries), timestamp, attributes, writer or _NO_WRITER)
+    if writer is not None:
+        return seal(records, len(entries), timestamp, codec | TRANSACTIONAL, *writer)
+    return seal(records, len(entries), timestamp, codec, NO_PRODUCER_ID, -1)
 
 
 def build_emptied(head: BatchHead) -> bytearray:

@@ -58,12 +58,16 @@ def write_unsigned(value: int) -> bytes:
 
 def write_signed(value: int) -> bytes:
     """`value` is an int64 at most."""
-    if 0 <= value < _SHORT_END:
-        return _SHORT[value]
-    return write_unsigned((value << 1 ^ value >> 63) & 0xFFFF_FFFF_FFFF_FFFF)
+    return SIGNED[value]
 
 
 _ONE_BYTE = tuple(bytes((value,)) for value in range(0x80))
-_SHORT_END = 0x200
-_SHORT = tuple(write_unsigned(value << 1) for value in range(_SHORT_END))
-"""Signed numbers, as the lengths of most keys, values and records are."""
+
+
+class _Signed(dict[int, bytes]):
+    def __missing__(self, value: int) -> bytes:
+        return write_unsigned((value << 1 ^ value >> 63) & 0xFFFF_FFFF_FFFF_FFFF)
+
+
+SIGNED = _Signed((value, write_unsigned(value << 1)) for value in range(0x200))
+"""What write_signed gives, of which the lengths of most keys, values and records are kept."""
