@@ -13,12 +13,18 @@ from odradek.records.batch import TimestampType
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.testing.same_answers import Asker, Level, Side
+from odradek.testing.transactional_writer import writer_of
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from odradek.wire.messages.write_txn_markers import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 
 TOPIC = 2
 NO_OPERATION = 9
@@ -76,6 +82,30 @@ async def an_epoch_below_none(ask: Asker) -> int:
     return int(answer.topics[0].partitions[0].error_code)
 
 
+async def a_marker_of_nobody(ask: Asker) -> int:
+    return await mark(ask, await ask.create("marker-of-nobody"), producer_id=-1, producer_epoch=0)
+
+
+async def a_marker_without_an_epoch(ask: Asker) -> int:
+    return await mark(ask, await ask.create("marker-without-epoch"), producer_id=8_000_000, producer_epoch=-1)
+
+
+async def mark(ask: Asker, topic: str, **who: int) -> int:
+    named = (WritableTxnMarkerTopic(name=topic, partition_indexes=(0,)),)
+    marker = WritableTxnMarker(topics=named, transaction_result=True, coordinator_epoch=0, **who)
+    answer = await ask.quietly(WriteTxnMarkersRequest(markers=(marker,)))
+    return int(answer.markers[0].topics[0].partitions[0].error_code)
+
+
+async def a_transaction_of_nobody(ask: Asker) -> int:
+    writer = await writer_of(ask, "of-nobody")
+    await writer.init()
+    topic = await ask.create("of-nobody")
+    who = {"producer_id": -1, "producer_epoch": -1, "sequence": -1}
+    answer = await ask.quietly(await writer.batch(topic, 12, **who), 12)
+    return int(answer.responses[0].partition_responses[0].error_code)
+
+
 DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (metadata_of_no_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
     (pages_of_an_empty_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
@@ -84,6 +114,9 @@ DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (a_batch_that_says_append_time, {ErrorCode.NONE}, ErrorCode.INVALID_TIMESTAMP),
     (a_producer_without_an_epoch, {ErrorCode.INVALID_PRODUCER_EPOCH}, ErrorCode.INVALID_RECORD),
     (an_epoch_below_none, {ErrorCode.FENCED_LEADER_EPOCH}, ErrorCode.NONE),
+    (a_marker_of_nobody, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
+    (a_marker_without_an_epoch, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
+    (a_transaction_of_nobody, {ErrorCode.NONE}, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
 ]
 
 

@@ -67,6 +67,9 @@ class WriteTxnMarkers:
 
     def _write(self, asked: WritableTxnMarker, place: TopicPartition) -> _Written:
         producer_id = ProducerId(asked.producer_id)
+        if asked.producer_id < 0 or asked.producer_epoch < 0:
+            # No batch of it can be read: Kafka finds that out when it builds one.
+            return _Written(producer_id, place, ErrorCode.INVALID_REQUEST)
         marker = Marker(
             producer_id,
             asked.producer_epoch,
