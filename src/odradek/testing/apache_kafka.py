@@ -29,12 +29,16 @@ _START_S = 60
 _STOP_S = 30
 _POLL_S = 0.1
 
+_Artifact = tuple[str, str, str]
+"""Group, name and version."""
 _ARTIFACTS = (
-    ("org.apache.kafka", "kafka_2.13", VERSION),
     ("org.apache.kafka", "kafka-tools", VERSION),
+    ("org.apache.kafka", "kafka_2.13", VERSION),
     ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"),
     ("org.apache.logging.log4j", "log4j-core", "2.24.3"),
 )
+_STREAMS = (("org.apache.kafka", "kafka-streams", VERSION),)
+"""For the few tests that need it: its store is large."""
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _LOGGING = """\
 status=error
@@ -162,10 +166,12 @@ class RunningKafka:
 def find() -> ApacheKafka:
     """The installation in the user's cache, fetched if it is not there yet. Raises Unavailable."""
     java = _find_java()
-    target = user_cache() / f"apache-kafka-{VERSION}"
-    if not target.is_dir():  # it gets this name only when it is complete
-        _fetch(target)
-    return ApacheKafka(java, target)
+    return ApacheKafka(java, _installed("apache-kafka", _ARTIFACTS))
+
+
+def find_streams() -> str:
+    """The class path of Kafka Streams, fetched as the rest is. Raises Unavailable."""
+    return str(_installed("kafka-streams", _STREAMS) / "libs" / "*")
 
 
 def _find_java() -> str:
@@ -188,7 +194,14 @@ def _find_java() -> str:
 # --- fetching
 
 
-def _fetch(target: Path) -> None:
+def _installed(name: str, artifacts: Sequence[_Artifact]) -> Path:
+    target = user_cache() / f"{name}-{VERSION}"
+    if not target.is_dir():  # it gets this name only when it is complete
+        _fetch(target, artifacts)
+    return target
+
+
+def _fetch(target: Path, artifacts: Sequence[_Artifact]) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise Unavailable(f"Apache Kafka {VERSION} is not fetched yet, and there is no Maven (mvn) to fetch it with")
@@ -197,16 +210,16 @@ def _fetch(target: Path) -> None:
         with (target.parent / f"{target.name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)  # the second of two waits, and finds it done
             if not target.is_dir():
-                _fetch_alone(maven, target)
+                _fetch_alone(maven, target, artifacts)
     except OSError as error:
         raise Unavailable(f"Apache Kafka {VERSION} cannot be kept in {target.parent}: {error.strerror}") from None
 
 
-def _fetch_alone(maven: str, target: Path) -> None:
+def _fetch_alone(maven: str, target: Path, artifacts: Sequence[_Artifact]) -> None:
     with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as unfinished:
         work = Path(unfinished) / "work"
         work.mkdir()
-        (work / "pom.xml").write_text(_pom(), encoding="utf-8")
+        (work / "pom.xml").write_text(_pom(artifacts), encoding="utf-8")
         installed = Path(unfinished) / target.name
         command = [
             maven,
@@ -221,7 +234,8 @@ def _fetch_alone(maven: str, target: Path) -> None:
             result = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=_FETCH_S, check=False)
         except subprocess.TimeoutExpired:
             raise Unavailable(f"Maven did not fetch Apache Kafka {VERSION} within {_FETCH_S} s") from None
-        if result.returncode != 0 or not any((installed / "libs").glob(f"kafka-tools-{VERSION}.jar")):
+        _, first, version = artifacts[0]
+        if result.returncode != 0 or not (installed / "libs" / f"{first}-{version}.jar").exists():
             lines = (result.stdout + result.stderr).splitlines()
             why = next((line for line in lines if "ERROR" in line), "it says nothing of why")
             raise Unavailable(f"Maven could not fetch Apache Kafka {VERSION}: {why}")
@@ -229,11 +243,11 @@ def _fetch_alone(maven: str, target: Path) -> None:
         installed.rename(target)  # killed before here: the half-done one has another name, and is fetched anew
 
 
-def _pom() -> str:
+def _pom(artifacts: Sequence[_Artifact]) -> str:
     dependencies = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
         "</dependency>"
-        for group, artifact, version in _ARTIFACTS
+        for group, artifact, version in artifacts
     )
     return (
         "<project><modelVersion>4.0.0</modelVersion><groupId>odradek</groupId><artifactId>apache-kafka</artifactId>"
