@@ -8,6 +8,7 @@ from uuid import UUID
 
 from odradek.broker.broker import Broker
 from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from odradek.broker.group_events import log_event
 from odradek.broker.groups import Groups
 from odradek.broker.markers import Markers
 from odradek.broker.producer_ids import ProducerIds
@@ -51,7 +52,9 @@ class Coordinators:
         self._settings = settings
         self._clock = node.clock
         self._producer_ids = producer_ids
-        groups: Runtime[GroupShard] = Runtime(CONSUMER_OFFSETS, self._offsets_partitions, self._new_groups, node)
+        groups: Runtime[GroupShard] = Runtime(
+            CONSUMER_OFFSETS, self._offsets_partitions, self._new_groups, node, log_event
+        )
         transactions: Runtime[TransactionShard] = Runtime(
             TRANSACTION_STATE,
             self._transactions_partitions,

@@ -6,7 +6,7 @@ Records go through their bytes before they are replayed, as they would on the wa
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from odradek.coordinators.decision import Asked, Decision
+from odradek.coordinators.decision import Asked, Decision, Effect
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.context import Deadline, GroupContext
@@ -42,6 +42,7 @@ class ClassicStage:
         self.groups: dict[str, Group] = {}
         self.answers: dict[object, Message] = {}
         self.log: list[Record] = []
+        self.events: list[Effect] = []
         self.is_full = False
         """Whether the disk is: then nothing is appended, and those who wait for that are told nothing."""
         self.asked = 0
@@ -209,6 +210,7 @@ class ClassicStage:
         for ticket, response in decision.answers:
             assert ticket not in self.answers, f"{ticket} is answered twice"
             self.answers[ticket] = response
+        self.events += decision.effects
 
     def _replay(self, record: Record) -> None:
         self.classic.replay(*self._read(record))

@@ -6,7 +6,7 @@ Records go through their bytes before they are replayed, as they would on the wa
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from odradek.coordinators.decision import Asked, Decision, Stored
+from odradek.coordinators.decision import Asked, Decision, Effect, Stored
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.context import Deadline, GroupContext
@@ -47,6 +47,7 @@ class ConsumerStage:
         self.timers = Timers(self.clock.now_ms)
         self.image = EMPTY
         self.log: list[tuple[bytes, bytes | None]] = []
+        self.events: list[Effect] = []
         self.is_full = False
         """Whether the disk is: then nothing is appended, and nobody gets an answer that depends on it."""
         self.group_texts: dict[str, str] = {}
@@ -123,6 +124,7 @@ class ConsumerStage:
             key, value = _written(stored)
             self.log.append((key, value))
             self._replay(key, value)
+        self.events += decision.effects
         return [answer.response for answer in decision.answers]
 
     def read_log(self, since: int = 0) -> list[tuple[Message, Message | None]]:

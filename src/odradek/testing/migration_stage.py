@@ -96,6 +96,7 @@ class MigrationStage(ConsumerStage):
         for ticket, response in decision.answers:
             assert ticket not in self.answers, f"{ticket} is answered twice"
             self.answers[ticket] = response
+        self.events += decision.effects
         return [answer.response for answer in decision.answers]
 
     def _replay(self, key: bytes, value: bytes | None) -> None:

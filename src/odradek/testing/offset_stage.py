@@ -5,7 +5,7 @@ Records go through their bytes before they are replayed, as they would on the wa
 
 from collections.abc import Sequence
 
-from odradek.coordinators.decision import Asked, Decision
+from odradek.coordinators.decision import Asked, Decision, Effect
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.coordinators.timers import Timers
@@ -49,6 +49,7 @@ class OffsetStage:
         self.timers = Timers(self.clock.now_ms)
         self.image = EMPTY
         self.log: list[tuple[bytes, bytes | None]] = []
+        self.events: list[Effect] = []
         self.shard = GroupShard(
             GroupContext(
                 config=lambda: self.config,
@@ -95,6 +96,7 @@ class OffsetStage:
         for stored in decision.records:
             value = None if stored.value is None else write_coordinator_value(stored.value, stored.version)
             self.append(write_coordinator_key(stored.key), value)
+        self.events += decision.effects
         return decision.answers[0].response if decision.answers else None
 
     def append(self, key: bytes, value: bytes | None, producer_id: ProducerId = NO_PRODUCER_ID) -> None:

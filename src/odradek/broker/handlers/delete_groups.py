@@ -4,6 +4,7 @@ from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER
 from odradek.broker.groups import Groups
 from odradek.coordinators.decision import Answer, Decision
+from odradek.coordinators.groups.events import happened
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
@@ -39,7 +40,8 @@ class _Part:
         self._group_id = group_id
 
     def delete(self, shard: GroupShard) -> Decision:
-        return Decision(shard.delete(self._group_id), (Answer(self, DeleteGroupsResponse()),))
+        decision = Decision(shard.delete(self._group_id), (Answer(self, DeleteGroupsResponse()),))
+        return decision + happened("a group was deleted", self._group_id)
 
     def answer(self, response: Message) -> None:
         self._hear(ErrorCode.NONE)

@@ -3,8 +3,9 @@
 There may be very many, and the loop has other things to do: some are looked at, then it goes on a little later.
 """
 
-from odradek.coordinators.decision import Decision, Stored
+from odradek.coordinators.decision import NOTHING, Decision
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.events import happened
 from odradek.coordinators.groups.group import Group
 from odradek.coordinators.groups.offsets.offsets import Offsets
 from odradek.model.errors import BrokerError
@@ -31,23 +32,29 @@ class Expiry:
         """The deadline of EXPIRY has come."""
         if not self._left:
             self._left = list(self._groups)[::-1]
-        records: list[Stored] = []
+        decision = NOTHING
         room = _AT_ONCE
         while self._left and room > 0:
             group = self._groups.get(self._left.pop())
             if group is not None:
                 room -= 1 + self._offsets.count(group.group_id)
-                records += self._out_of_use(group)
+                decision += self._out_of_use(group)
         if self._left:
             self._context.timers.set(_DEADLINE, _PAUSE_MS)
         else:
             self.begin()
-        return Decision(tuple(records), is_atomic=False)
+        return decision
 
-    def _out_of_use(self, group: Group) -> tuple[Stored, ...]:
-        """What deletes offsets that expired, and the group if it has neither members nor offsets then."""
+    def _out_of_use(self, group: Group) -> Decision:
+        """Deletes offsets that expired, and the group if it has neither members nor offsets then."""
         records, is_all = self._offsets.expire(group)
-        return (*records, *group.tombstones()) if is_all and _is_over(group) else records
+        decision = Decision(records, is_atomic=False)
+        if records:
+            decision += happened("offsets expired", group.group_id, offsets=len(records))
+        if is_all and _is_over(group):
+            decision += Decision(tuple(group.tombstones()), is_atomic=False)
+            decision += happened("a group is forgotten: it has neither members nor offsets", group.group_id)
+        return decision
 
 
 def _is_over(group: Group) -> bool:

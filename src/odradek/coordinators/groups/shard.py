@@ -7,6 +7,7 @@ from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound
+from odradek.coordinators.groups.events import Event
 from odradek.coordinators.groups.expiry import Expiry
 from odradek.coordinators.groups.group import Group, GroupKind
 from odradek.coordinators.groups.migration.migration import Migration
@@ -78,4 +79,9 @@ class GroupShard:
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
         decision = self.consumer.topics_changed(delta, image)
         deleted = delta.topics.deleted
-        return decision + Decision(self.offsets.topics_deleted(deleted), is_atomic=False) if deleted else decision
+        records = self.offsets.topics_deleted(deleted) if deleted else ()
+        if not records:
+            return decision
+        fields: dict[str, object] = {"topics": ",".join(topic.name for topic in deleted), "offsets": len(records)}
+        told = Event("offsets of deleted topics are gone", fields)
+        return decision + Decision(records, is_atomic=False, effects=(told,))

@@ -127,13 +127,16 @@ class ClassicGroups:
             if member.joining is None:
                 member.protocols = protocols.get(member.member_id, member.protocols)
             self._rebalancing.expect(group, member)
-        return self._rebalancing.rebalance(group) if rebalances else NOTHING
+        reason = "it was a consumer group until now"
+        return self._rebalancing.rebalance(group, reason) if rebalances else NOTHING
 
     def _loaded(self, group: ClassicGroup) -> Decision:
         for member in group.members.values():
             self._rebalancing.expect(group, member)
-        if group.is_unled or len(group.members) > self._context.config().group_max_size:
-            return self._rebalancing.begin(group)
+        if group.is_unled:
+            return self._rebalancing.begin(group, "a rebalance was due when it was loaded")
+        if len(group.members) > self._context.config().group_max_size:
+            return self._rebalancing.begin(group, "it has more than group.max.size members")
         return NOTHING
 
     def _forget(self, group: ClassicGroup) -> None:

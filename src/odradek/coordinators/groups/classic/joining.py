@@ -8,6 +8,7 @@ from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
 from odradek.coordinators.groups.classic.rebalancing import Rebalancing
 from odradek.coordinators.groups.classic.table import ClassicTable
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.events import happened
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
@@ -73,7 +74,8 @@ class Joining:
             group.remove(request.member_id)
             return told
         # It may have been the last that the others waited for. In Kafka they wait until the rebalance times out.
-        return told + self._rebalancing.drop(group, member) + self._rebalancing.rebalance(group)
+        told += self._rebalancing.throw_out(group, member, "the group has group.max.size members without it")
+        return told + self._rebalancing.rebalance(group, f"{member.member_id} was thrown out")
 
     # --- members that come for the first time
 
@@ -100,7 +102,7 @@ class Joining:
             group.initial = group.initial._replace(grew=True)
         group.add(member, request.protocol_type)
         self._context.timers.set(Deadline(Due.SESSION, group.group_id, member_id), NEW_MEMBER_TIMEOUT_MS)
-        return self._rebalancing.rebalance(group)
+        return self._rebalancing.rebalance(group, _said(f"{member_id} joins", request))
 
     # --- members that come again
 
@@ -129,7 +131,7 @@ class Joining:
             told = Decision(answers=(Answer(member.joining.ticket, refusal),))
         _update(member, asked, request)
         member.joining = asked
-        return told + self._rebalancing.rebalance(group)
+        return told + self._rebalancing.rebalance(group, _said(f"{member.member_id} joins again", request))
 
     def _replace(
         self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember, new_id: str
@@ -145,12 +147,15 @@ class Joining:
             self._context.timers.set(session, member.session_timeout_ms)
             stored = record.renamed(group, old_id, new_id)
             assert isinstance(stored.value, GroupMetadataValue)
+            told += happened(
+                "a static member is back", group.group_id, instance=member.instance_id, member=new_id, was=old_id
+            )
             return told + asked.answer(_kept_place(asked, group, old_id, new_id, stored.value), stored)
         self._context.timers.cancel(Deadline(Due.SESSION, group.group_id, old_id))
         group.rename(old_id, new_id)
         self._context.timers.set(session, member.session_timeout_ms)
         member.joining = asked
-        return told + self._rebalancing.rebalance(group)
+        return told + self._rebalancing.rebalance(group, f"static member {member.instance_id} is back")
 
 
 def _kept_place(
@@ -182,6 +187,11 @@ def _update(member: ClassicMember, asked: Asked, request: JoinGroupRequest) -> N
     member.protocols = _protocols(request)
     member.rebalance_timeout_ms = rebalance_timeout_ms(asked, request)
     member.session_timeout_ms = request.session_timeout_ms
+
+
+def _said(reason: str, request: JoinGroupRequest) -> str:
+    """With what the client says of it."""
+    return f"{reason}: {request.reason}" if request.reason else reason
 
 
 def _protocols(request: JoinGroupRequest) -> tuple[Protocol, ...]:

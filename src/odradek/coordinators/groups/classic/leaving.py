@@ -1,7 +1,9 @@
 """LeaveGroup: members say that they go, or somebody says it for static ones."""
 
 from odradek.coordinators.decision import NOTHING, Asked, Decision
+from odradek.coordinators.groups import events
 from odradek.coordinators.groups.classic.group import ClassicGroup
+from odradek.coordinators.groups.classic.member import ClassicMember
 from odradek.coordinators.groups.classic.rebalancing import Rebalancing
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import UnknownMember
@@ -28,7 +30,7 @@ class Leaving:
             results.append(left(identity, code))
         has_left = any(result.error_code == ErrorCode.NONE for result in results)
         if group is not None and has_left and not group.is_empty:
-            told += self._rebalancing.rebalance(group)
+            told += self._rebalancing.rebalance(group, "members left")
         return told + asked.answer(leave_response(asked, tuple(results)))
 
     def _leave(self, identity: MemberIdentity, group: ClassicGroup | None) -> Decision:
@@ -38,12 +40,16 @@ class Leaving:
         if not member_id:
             if identity.group_instance_id not in group.static:
                 raise UnknownMember(f"group {group.group_id} has no static member {identity.group_instance_id}")
-            return self._rebalancing.drop(group, group.members[group.static[identity.group_instance_id]])
+            return self._drop(group, group.members[group.static[identity.group_instance_id]], identity)
         if member_id in group.pending:
             group.remove(member_id)
             self._timers.cancel(Deadline(Due.SESSION, group.group_id, member_id))
             return NOTHING
-        return self._rebalancing.drop(group, group.member(member_id, identity.group_instance_id))
+        return self._drop(group, group.member(member_id, identity.group_instance_id), identity)
+
+    def _drop(self, group: ClassicGroup, member: ClassicMember, identity: MemberIdentity) -> Decision:
+        told = events.left(group.group_id, member.member_id, identity.reason)
+        return self._rebalancing.drop(group, member) + told
 
 
 def leaving_members(asked: Asked, request: LeaveGroupRequest) -> tuple[MemberIdentity, ...]:

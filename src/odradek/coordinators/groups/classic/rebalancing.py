@@ -10,6 +10,7 @@ from odradek.coordinators.groups.classic.answers import joined, members_of, turn
 from odradek.coordinators.groups.classic.group import ClassicGroup, InitialDelay, State
 from odradek.coordinators.groups.classic.member import ClassicMember
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.events import happened, thrown_out
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.sync_group import SyncGroupResponse
 
@@ -34,14 +35,20 @@ class Rebalancing:
         group.remove(member.member_id)
         return Decision(answers=tuple(turned_away(member, ErrorCode.UNKNOWN_MEMBER_ID, "")))
 
+    def throw_out(self, group: ClassicGroup, member: ClassicMember, reason: str) -> Decision:
+        """The same where the member did not ask for it."""
+        return self.drop(group, member) + thrown_out(group.group_id, member.member_id, reason)
+
     # --- the phases
 
-    def rebalance(self, group: ClassicGroup) -> Decision:
+    def rebalance(self, group: ClassicGroup, reason: str) -> Decision:
         """Members came, changed or left: begin a rebalance, or end the one under way if all have joined."""
-        return self.end_if_joined(group) if group.state is State.PREPARING_REBALANCE else self.begin(group)
+        return self.end_if_joined(group) if group.state is State.PREPARING_REBALANCE else self.begin(group, reason)
 
-    def begin(self, group: ClassicGroup) -> Decision:
-        told = self._take_back(group) if group.state is State.COMPLETING_REBALANCE else NOTHING
+    def begin(self, group: ClassicGroup, reason: str) -> Decision:
+        told = happened("a group rebalances", group.group_id, generation=group.generation, reason=reason)
+        if group.state is State.COMPLETING_REBALANCE:
+            told += self._take_back(group)
         group.unsynced.clear()
         self._timers.cancel(Deadline(Due.SYNC, group.group_id))
         is_initial = group.is_empty
@@ -72,9 +79,10 @@ class Rebalancing:
         told = NOTHING
         for member in list(group.members.values()):
             if member.joining is None and member.instance_id is None:
-                told += self.drop(group, member)
+                told += self.throw_out(group, member, "it did not join the rebalance in time")
         if not group.members:
             self._timers.set(join, _WRITE_AGAIN_MS)
+            told += happened("a group is empty", group.group_id, generation=group.generation)
             return told + Decision((record.emptied(group, self._context.clock.now_ms()),))
         if not group.elect_joined():
             self._timers.set(join, group.rebalance_timeout_ms)
@@ -98,7 +106,14 @@ class Rebalancing:
             member.is_new = False
             self.expect(group, member)
         self._timers.set(Deadline(Due.SYNC, group.group_id), group.rebalance_timeout_ms)
-        return Decision(answers=tuple(answers))
+        return Decision(answers=tuple(answers)) + happened(
+            "a group has a new generation",
+            group.group_id,
+            generation=group.generation,
+            members=len(group.members),
+            leader=group.leader,
+            assignor=group.protocol,
+        )
 
     def _take_back(self, group: ClassicGroup) -> Decision:
         """A generation ends before its leader has assigned."""
@@ -116,7 +131,7 @@ class Rebalancing:
 
     def join_due(self, group: ClassicGroup) -> Decision:
         if group.state is State.COMPLETING_REBALANCE:
-            return self.begin(group)
+            return self.begin(group, "its assignments could not be written")
         if group.state is not State.PREPARING_REBALANCE:
             return NOTHING
         initial = group.initial
@@ -134,8 +149,8 @@ class Rebalancing:
         told = NOTHING
         for member in list(group.members.values()):
             if member.member_id in group.unsynced:
-                told += self.drop(group, member)
-        return told + self.begin(group)
+                told += self.throw_out(group, member, "it did not ask for its assignment in time")
+        return told + self.begin(group, "members did not ask for their assignments in time")
 
     def session_due(self, group: ClassicGroup, member_id: str) -> Decision:
         if member_id in group.pending:
@@ -144,10 +159,10 @@ class Rebalancing:
         member = group.members.get(member_id)
         if member is None or member.is_waiting:
             return NOTHING
-        told = self.drop(group, member)
+        told = self.throw_out(group, member, f"no heartbeat for {member.session_timeout_ms} ms")
         if group.state is State.PREPARING_REBALANCE:
             return told + self._end_without_delay(group)
-        return told + self.begin(group)
+        return told + self.begin(group, f"{member_id} was thrown out")
 
     def _end_without_delay(self, group: ClassicGroup) -> Decision:
         """When somebody is given up, not even the first rebalance waits any longer: so Kafka does it."""

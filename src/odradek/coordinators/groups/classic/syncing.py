@@ -13,6 +13,7 @@ from odradek.coordinators.groups.errors import (
     RebalanceInProgress,
     UnknownMember,
 )
+from odradek.coordinators.groups.events import happened
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -51,7 +52,8 @@ class Syncing:
                 answers.append(Answer(member.syncing.ticket, response))
                 member.syncing = None
                 self._rebalancing.expect(group, member)
-        return Decision((record.assigned(group, assignments),), tuple(answers))
+        told = happened("a group is stable", group.group_id, generation=group.generation, members=len(group.members))
+        return Decision((record.assigned(group, assignments),), tuple(answers)) + told
 
 
 def check_said(asked: Asked, request: SyncGroupRequest) -> None:

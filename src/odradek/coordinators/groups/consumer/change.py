@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.decision import Asked, Decision, Stored
 from odradek.coordinators.groups.consumer import records
 from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Assignment, Assignor
 from odradek.coordinators.groups.consumer.expressions import Matched, check_expression
@@ -12,7 +12,9 @@ from odradek.coordinators.groups.consumer.reconciliation import Reconciliation
 from odradek.coordinators.groups.consumer.targets import is_due, next_target
 from odradek.coordinators.groups.consumer.topics import TopicView
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.events import Event, event
 from odradek.wire.messages.consumer_group_heartbeat import TopicPartitions
+from odradek.wire.schema import Message
 
 
 class Change:
@@ -33,6 +35,12 @@ class Change:
         self._matched: Mapping[str, Matched] = group.matched
         self._epoch = group.epoch
         self.records = list(records_before)
+        self._events: list[Event] = []
+
+    def answer(self, asked: Asked, response: Message) -> Decision:
+        """All that came of it."""
+        decision = asked.answer(response, *self.records)
+        return decision._replace(effects=tuple(self._events)) if self._events else decision
 
     def work_through(
         self, before: ConsumerMember, after: ConsumerMember, owned: Sequence[TopicPartitions] | None
@@ -50,6 +58,7 @@ class Change:
         names_changed = after.subscription.names != before.subscription.names
         expression_changed = after.subscription.expression != before.subscription.expression
         replaced = self._replaced(after)
+        self._tell_who_came(after, replaced)
         must_rise = self._match(before, after, replaced) or names_changed
         if must_rise or expression_changed or not group.is_checked:
             self._check_topics(after, replaced, must_rise=must_rise)
@@ -62,6 +71,15 @@ class Change:
     def _replaced(self, after: ConsumerMember) -> ConsumerMember | None:
         """Whom the group has in its place: itself as it was, or another static member of its instance."""
         return self._group.members.get(after.member_id) or self._group.static_member(after.instance_id)
+
+    def _tell_who_came(self, after: ConsumerMember, replaced: ConsumerMember | None) -> None:
+        if replaced is None:
+            protocol = "consumer" if after.classic is None else "classic"
+            fields = {"member": after.member_id, "instance": after.instance_id, "protocol": protocol}
+            self._events.append(event("a member joined", self._group.group_id, **fields))
+        elif replaced.member_id != after.member_id:
+            fields = {"instance": after.instance_id, "member": after.member_id, "was": replaced.member_id}
+            self._events.append(event("a static member is back", self._group.group_id, **fields))
 
     # --- its subscription
 
@@ -120,14 +138,16 @@ class Change:
             del members[replaced.member_id]
             targets[after.member_id] = group.target(after)
         members[after.member_id] = after
-        name = group.preferred_assignor(replaced, after)
-        assignor = self._assignors.get(name or "") or next(iter(self._assignors.values()))
-        new = next_target(members, targets, self._matched, self._topics, assignor)
+        wanted = group.preferred_assignor(replaced, after)
+        name = wanted if wanted and wanted in self._assignors else next(iter(self._assignors))
+        new = next_target(members, targets, self._matched, self._topics, self._assignors[name])
         for member_id in members:
             target = new.get(member_id, NO_PARTITIONS)
             if member_id not in group.targets or target != group.targets[member_id]:
                 self.records.append(records.target(group.group_id, member_id, target))
         self.records.append(records.target_epoch(group.group_id, self._epoch, now_ms))
+        told = {"epoch": self._epoch, "members": len(members), "assignor": name}
+        self._events.append(event("a group is assigned anew", group.group_id, **told))
         return self._epoch, new.get(after.member_id, NO_PARTITIONS)
 
     # --- what it has

@@ -29,6 +29,7 @@ from odradek.coordinators.groups.consumer.topics import TopicView
 from odradek.coordinators.groups.consumer.validation import check_heartbeat
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound
+from odradek.coordinators.groups.events import left, thrown_out
 from odradek.coordinators.groups.group import Group, GroupKind
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
@@ -41,7 +42,13 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 from odradek.wire.records.consumer_group import ConsumerGroupMetadataKey
 from odradek.wire.schema import Message
 
-_OF_MEMBERS = (Due.CONSUMER_SESSION, Due.CONSUMER_REVOCATION, Due.CONSUMER_JOIN, Due.CONSUMER_SYNC)
+_REASONS = {
+    Due.CONSUMER_SESSION: "no heartbeat within its session",
+    Due.CONSUMER_REVOCATION: "it did not give partitions back in time",
+    Due.CONSUMER_JOIN: "it did not join again in time",
+    Due.CONSUMER_SYNC: "it did not ask for its assignment in time",
+}
+"""Why members are thrown out when these are due."""
 _REMOVE_AGAIN_MS = 1_000
 
 
@@ -79,7 +86,8 @@ class ConsumerGroups:
         is_revoking = member.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != LEAVING_FOR_A_WHILE
         if deadline.due is Due.CONSUMER_REVOCATION and not is_revoking:
             return NOTHING
-        return Decision(self.remove(group, (member,)))
+        reason = _REASONS[deadline.due]
+        return Decision(self.remove(group, (member,))) + thrown_out(group.group_id, member.member_id, reason)
 
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
         """Groups that read them find out what it means when a member asks next."""
@@ -132,7 +140,7 @@ class ConsumerGroups:
             heartbeat_interval_ms=self._context.group_config(group.group_id).consumer_heartbeat_interval_ms,
             assignment=told(now.assigned) if is_joining or is_full or now.assigned != before.assigned else None,
         )
-        return asked.answer(response, *change.records)
+        return change.answer(asked, response)
 
     def change(self, group: ConsumerGroup, records_before: Iterable[Stored] = ()) -> Change:
         """Of a member, whatever protocol it speaks."""
@@ -179,15 +187,16 @@ class ConsumerGroups:
             member = static_member(group, request.member_id, request.instance_id)
         response = ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
         if request.member_epoch == LEAVING_FOR_A_WHILE:
-            return asked.answer(response, records.assignment(group.group_id, member.away()))
-        return asked.answer(response, *self.remove(group, (member,)))
+            told = left(group.group_id, member.member_id, "for a while: it is static")
+            return asked.answer(response, records.assignment(group.group_id, member.away())) + told
+        return asked.answer(response, *self.remove(group, (member,))) + left(group.group_id, member.member_id)
 
     def remove(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> tuple[Stored, ...]:
         """What takes members out, of whatever protocol. Their deadlines are gone, but for one in case that the records
         cannot be written: then they are taken out again."""
         gone = {member.member_id: member for member in members}
         for member_id in gone:
-            for due in _OF_MEMBERS:
+            for due in _REASONS:
                 self._context.timers.cancel(Deadline(due, group.group_id, member_id))
             self._context.timers.set(Deadline(Due.CONSUMER_SESSION, group.group_id, member_id), _REMOVE_AGAIN_MS)
         return tuple(removal(group, gone, self.topics))

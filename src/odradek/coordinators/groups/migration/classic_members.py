@@ -8,7 +8,8 @@ answered with REBALANCE_IN_PROGRESS: first to give partitions back, then, once t
 from collections.abc import Iterable
 from dataclasses import replace
 
-from odradek.coordinators.decision import Asked, Decision, Stored
+from odradek.coordinators.decision import NOTHING, Asked, Decision, Stored
+from odradek.coordinators.groups import events
 from odradek.coordinators.groups.classic.answers import join_refused
 from odradek.coordinators.groups.classic.group import CONSUMER
 from odradek.coordinators.groups.classic.joining import ID_REQUIRED_SINCE, rebalance_timeout_ms
@@ -58,7 +59,7 @@ class ClassicMembers:
         self._timers.cancel(Deadline(Due.CONSUMER_JOIN, group.group_id, now.member_id))
         self._timers.set(Deadline(Due.CONSUMER_SYNC, group.group_id, now.member_id), now.rebalance_timeout_ms)
         self._expect(group, now)
-        return asked.answer(joined(now, now.epoch), *change.records)
+        return change.answer(asked, joined(now, now.epoch))
 
     def check_join(self, request: JoinGroupRequest, group: ConsumerGroup) -> None:
         """Whether there is room, and a protocol that all others of its kind know."""
@@ -122,16 +123,17 @@ class ClassicMembers:
             self._call(group, member)
 
     def leave(self, asked: Asked, request: LeaveGroupRequest, group: ConsumerGroup) -> Decision:
-        results, gone = [], {}
+        results, gone, told = [], {}, NOTHING
         for identity in leaving_members(asked, request):
             try:
                 member = _leaving(identity, group)
                 gone[member.member_id] = member
+                told += events.left(group.group_id, member.member_id, identity.reason)
                 results.append(left(identity, ErrorCode.NONE))
             except BrokerError as error:
                 results.append(left(identity, error.code))
         records = self._consumer.remove(group, gone.values()) if gone else ()
-        return asked.answer(leave_response(asked, tuple(results)), *records)
+        return asked.answer(leave_response(asked, tuple(results)), *records) + told
 
     # --- deadlines
 

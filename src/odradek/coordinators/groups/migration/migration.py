@@ -22,6 +22,7 @@ from odradek.coordinators.groups.consumer.member import JOINING, ConsumerMember
 from odradek.coordinators.groups.consumer.replay import REPLAY
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import FencedInstance, UnknownMember
+from odradek.coordinators.groups.events import happened
 from odradek.coordinators.groups.group import Group
 from odradek.coordinators.groups.migration.classic_members import ClassicMembers, joined
 from odradek.coordinators.groups.migration.downgrade import can_downgrade, downgraded, held
@@ -148,7 +149,8 @@ class Migration:
             answers += turned_away(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
             session = Deadline(Due.CONSUMER_SESSION, group.group_id, member.member_id)
             self._context.timers.set(session, member.session_timeout_ms)
-        return Decision(records, tuple(answers)) + decision
+        told = happened("a group moved to the consumer protocol", group.group_id, members=len(group.members) + 1)
+        return Decision(records, tuple(answers)) + told + decision
 
     # --- what is due
 
@@ -171,7 +173,7 @@ class Migration:
         left = [member for member_id, member in group.members.items() if member_id not in gone]
         if not can_downgrade(left, self._context.config()):
             return decision
-        return Decision(answers=decision.answers) + self._downgrade(group, left)
+        return Decision(answers=decision.answers, effects=decision.effects) + self._downgrade(group, left)
 
     def _downgrade_for(
         self,
@@ -209,7 +211,8 @@ class Migration:
                 self._context.timers.cancel(Deadline(due, group.group_id, member_id))
         # What follows is up to the classic group, which is there once these records are.
         self._context.timers.set(Deadline(Due.DOWNGRADED, group.group_id), 0)
-        return Decision(moved.records)
+        told = happened("a group moved to the classic protocol", group.group_id, members=len(left))
+        return Decision(moved.records) + told
 
     def _downgraded(self, group_id: str) -> Decision:
         downgrade = self._downgrades.pop(group_id, None)

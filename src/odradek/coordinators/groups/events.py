@@ -1,0 +1,33 @@
+"""What happens in groups that those who run a broker want to know. Decisions carry it as effects, to be logged.
+
+What happens all the time, as heartbeats and commits do, is none of it.
+"""
+
+from typing import NamedTuple
+
+from odradek.coordinators.decision import Decision
+
+
+class Event(NamedTuple):
+    text: str
+    """Always the same for what is the same. What differs is in the fields."""
+    fields: dict[str, object]
+
+
+def happened(text: str, group_id: str, **fields: object) -> Decision:
+    return Decision(is_atomic=False, effects=(event(text, group_id, **fields),))
+
+
+def event(text: str, group_id: str, **fields: object) -> Event:
+    """Fields that are None are left out."""
+    known = {name: value for name, value in fields.items() if value is not None}
+    return Event(text, {"group": group_id, **known})
+
+
+def thrown_out(group_id: str, member_id: str, reason: str) -> Decision:
+    return happened("a member was thrown out", group_id, member=member_id, reason=reason)
+
+
+def left(group_id: str, member_id: str, reason: str | None = None) -> Decision:
+    """`reason` is what the client says."""
+    return happened("a member left", group_id, member=member_id, reason=reason or None)
