@@ -38,4 +38,5 @@ class JsonFormat(logging.Formatter):
 
 def _shown(value: object) -> str:
     text = str(value)
-    return repr(text) if " " in text or not text else text
+    # Clients choose names: with a line break in one they could write lines of their own.
+    return repr(text) if " " in text or not text or not text.isprintable() else text
