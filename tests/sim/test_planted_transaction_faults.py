@@ -1,6 +1,7 @@
 """The checkers of transactions find what they are there for: each fault that is planted here shows soon."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +56,16 @@ def epoch_not_raised(patch: pytest.MonkeyPatch) -> None:
         return restarted(self, timeout_ms, max(self.epoch, 0), now)
 
     patch.setattr(Transaction, "restarted", stay)
+
+
+def epoch_not_raised_with_each_transaction(patch: pytest.MonkeyPatch) -> None:
+    """As of KIP-890: what comes late of one is then taken for part of the next."""
+    prepared = Transaction.prepared
+
+    def stay(self: Transaction, **kwargs: Any) -> Transaction:
+        return replace(prepared(self, **kwargs), epoch=self.epoch)
+
+    patch.setattr(Transaction, "prepared", stay)
 
 
 def no_fence_at_the_coordinator(patch: pytest.MonkeyPatch) -> None:
@@ -151,6 +162,7 @@ FAULTS: tuple[Fault, ...] = (
     marker_left_out,
     abort_marked_as_commit,
     epoch_not_raised,
+    epoch_not_raised_with_each_transaction,
     no_fence_at_the_coordinator,
     no_fence_at_partitions,
     no_fence_in_groups,

@@ -1,5 +1,6 @@
 """One seed from its beginning to the end, and what came of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from random import Random
@@ -96,3 +97,10 @@ def _settle(world: World, settling: SettlingChecker) -> None:
         world.events.run_until(world.events.now_ms + 1_000)
     for checker in world.broker.checkers:
         checker.settled()
+
+
+def sum_up(outcomes: Sequence[Outcome]) -> str:
+    moments = sum(outcome.stable_moments for outcome in outcomes)
+    records = sum(outcome.records for outcome in outcomes)
+    settled_ms = max(outcome.settled_ms for outcome in outcomes)
+    return f"{moments} stable moments, {records} records; settled after at most {settled_ms / 1000:.0f} s"

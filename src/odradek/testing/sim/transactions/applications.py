@@ -166,4 +166,8 @@ def _spec_of(slot: Slot, name: str) -> Spec:
         protocol=slot.stage.protocol or Protocol.RANGE,
         topics=(slot.stage.source,),
         versions=replace(LATEST, fetch=9),
+        session_ms=4_000,
+        heartbeat_ms=1_000,
+        poll_max_ms=8_000,
+        poll_ms=200,
     )

@@ -7,11 +7,13 @@ from odradek.testing.sim.transactions.applications import Alone, Application, Sl
 from odradek.testing.sim.transactions.plan import Plan
 from odradek.testing.sim.transactions.world import World
 
-_PAUSE_MS_MAX = 20_000
-_ISOLATED_MS_MAX = 30_000
+_PAUSES_MS_MAX = (1_000, 12_000)
+_ISOLATED_MS_MAX = 15_000
 _DOWN_MS_MAX = 6_000
 _BACK_MS_MAX = 4_000
 _LOOK_MS = 1_000
+_TOO_MANY_MAX = 4
+"""Each that was replaced finds that out when it is given a partition, and takes a session of its group to go."""
 
 
 class Churn:
@@ -65,10 +67,10 @@ class Churn:
         kinds = (
             *(partial(self._crash, application),) * 2,
             *(partial(self._pause, application),) * 3,
-            *(partial(self._replace, application),) * 3,
+            *(partial(self._replace, application),) * 2,
             *(partial(self._cut, application),) * 2,
             partial(self._lose, application),
-            *(partial(self._isolate, application),) * 2,
+            *(partial(self._isolate, application),) * 3,
         )
         self._rng.choice(kinds)()
 
@@ -84,7 +86,7 @@ class Churn:
         self._later(self._rng.randrange(_BACK_MS_MAX), partial(self._start, application.slot))
 
     def _pause(self, application: Application) -> None:
-        pause_ms = self._rng.randrange(_PAUSE_MS_MAX)
+        pause_ms = self._rng.randrange(self._rng.choice(_PAUSES_MS_MAX))
         self._world.note(f"{application.name} pauses for {pause_ms} ms")
         application.process.pause()
         self._later(pause_ms, application.process.resume)
@@ -92,13 +94,15 @@ class Churn:
     def _replace(self, application: Application) -> None:
         """Another one takes its place, and its transactional id. It runs on, or is paused and back when that has
         begun."""
+        if len(self._world.applications) > len(self._slots) + _TOO_MANY_MAX:
+            return
         if self._rng.random() < 0.6:
             self._pause(application)
         self._world.note(f"{application.name} has a successor")
         self._world.start(application.slot)
 
     def _cut(self, application: Application) -> None:
-        cut_ms = self._rng.randrange(_PAUSE_MS_MAX)
+        cut_ms = self._rng.randrange(self._rng.choice(_PAUSES_MS_MAX))
         self._world.note(f"{application.name} is cut off for {cut_ms} ms")
         application.cut()
         self._later(cut_ms, application.heal)
@@ -107,7 +111,7 @@ class Churn:
         """It cannot reach its group, which goes on without it. All else it can, and knows of nothing."""
         if isinstance(application, Alone):
             return
-        cut_ms = self._rng.randrange(_ISOLATED_MS_MAX)
+        cut_ms = self._rng.randrange(_ISOLATED_MS_MAX)  # its session may end meanwhile
         self._world.note(f"{application.name} cannot reach its group for {cut_ms} ms")
         application.line.cut()
         self._later(cut_ms, application.line.heal)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _NAME = "feeder"
 _TIMEOUT_MS = 900_000
 """The longest that brokers allow: no outage takes that long."""
-_BATCH_MAX = 8
+_BATCH_MAX = 7
+FEED_MEAN = (1 + _BATCH_MAX) // 2
+"""Values that are fed at a time, on average."""
 _ABORT_CHANCE = 0.1
 
 

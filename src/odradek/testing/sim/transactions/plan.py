@@ -5,6 +5,7 @@ from random import Random
 
 from odradek.testing.sim.groups.spec import Protocol
 from odradek.testing.sim.network import Weather
+from odradek.testing.sim.transactions.feeder import FEED_MEAN
 from odradek.testing.sim.transactions.flow import MIDDLE, NEW, OLD, OLDEST, Flow
 from odradek.testing.sim.transactions.stage import Stage
 
@@ -17,6 +18,7 @@ class Plan:
     stages: tuple[Stage, ...]
     values: int
     feed_gap_ms: int
+    """So that there is something to pass on until the end."""
     weather: Weather
     prompt: Weather
     churn_ms: int
@@ -41,16 +43,17 @@ def plan_of(rng: Random) -> Plan:
     is_bad = rng.random() < 0.6
     delay_ms = rng.choice((50, 400)) if is_bad else 10
     break_chance = rng.choice((0.005, 0.02)) if is_bad else 0.0
+    churn_ms, values = rng.randint(40_000, 90_000), rng.randint(60, 300)
     return Plan(
         stages=tuple(_stage(rng, number, widths) for number in range(len(widths) - 1)),
-        values=rng.randint(60, 300),
-        feed_gap_ms=rng.choice((50, 200)),
+        values=values,
+        feed_gap_ms=churn_ms * FEED_MEAN // values,
         weather=Weather(delay_ms_max=delay_ms, break_chance=break_chance, twice_chance=0.05 if is_bad else 0.0),
         prompt=Weather(
             delay_ms_max=delay_ms, break_chance=break_chance, twice_chance=0.05 if is_bad else 0.0, late_ms_max=0
         ),
-        churn_ms=rng.randint(20_000, 50_000),
-        gap_ms=rng.choice((400, 1_500, 5_000)),
+        churn_ms=churn_ms,
+        gap_ms=rng.choice((1_500, 4_000, 10_000)),
         kills=rng.choice((0, 1, 3)),
         death_chance=rng.choice((0.0, 0.05, 0.2)),
         is_epoch_high=rng.random() < 0.3,
@@ -68,8 +71,8 @@ def _stage(rng: Random, number: int, widths: list[int]) -> Stage:
         spread=widths[number + 1],
         protocol=protocol,
         flows=rng.choice(_MIX_ALONE if protocol is None else _ANY_MIX),
-        size=rng.randint(1, 4),
-        timeout_ms=rng.choice((3_000, 8_000, 30_000)),
+        size=rng.randint(2, 4),
+        timeout_ms=rng.choice((3_000, 10_000, 30_000)),
         abort_chance=rng.choice((0.0, 0.1, 0.3)),
         take_max=rng.choice((2, 8, 30)),
         linger_ms=rng.choice((5, 100, 400)),

@@ -1,5 +1,6 @@
 """One seed from its beginning to the end, and what came of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from random import Random
@@ -26,16 +27,17 @@ from odradek.testing.sim.transactions.reader import Reader
 from odradek.testing.sim.transactions.used_ids import write_used_ids
 from odradek.testing.sim.transactions.world import World
 
-SETTLING_MS_MAX = 240_000
-"""Sessions (10 s), rebalances (20 s), transactions that time out (20 s) and the transactions themselves follow each
+SETTLING_MS_MAX = 300_000
+"""Sessions (4 s), rebalances (8 s), transactions that time out (30 s) and the transactions themselves follow each
 other; a queue of values is worked off by what may be one application, a few at a time."""
 
 _FETCH_VERSION = 12
 _LOOK_MS = 2_000
 _CONFIG = BrokerConfig(
     group_initial_rebalance_delay_ms=500,
-    group_consumer_session_timeout_ms=10_000,
-    group_consumer_heartbeat_interval_ms=3_000,
+    group_min_session_timeout_ms=1_000,
+    group_consumer_session_timeout_ms=4_000,
+    group_consumer_heartbeat_interval_ms=1_000,
     transaction_abort_timed_out_transaction_cleanup_interval_ms=1_000,
 )
 
@@ -184,3 +186,16 @@ def _slots(world: World, plan: Plan) -> list[Slot]:
 
 def _ignored(_how: str) -> None:
     return
+
+
+def sum_up(outcomes: Sequence[Outcome]) -> str:
+    values = sum(outcome.values for outcome in outcomes)
+    committed = sum(outcome.committed for outcome in outcomes)
+    unheard = sum(outcome.unheard for outcome in outcomes)
+    aborted = sum(outcome.aborted for outcome in outcomes)
+    lives = sum(outcome.lives for outcome in outcomes)
+    settled_ms = max(outcome.settled_ms for outcome in outcomes)
+    return (
+        f"{values} values in {committed} transactions, {unheard} more that ended unheard, {aborted} that did not; "
+        f"{lives} lives of brokers; settled after at most {settled_ms / 1000:.0f} s"
+    )
