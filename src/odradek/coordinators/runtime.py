@@ -173,6 +173,7 @@ class Runtime(Generic[S]):
             self._to_load.popleft()
 
     async def _load(self, place: _Place[S]) -> None:
+        began = time.monotonic()
         try:
             summary = await load(place.led.log, self._topic, place.shard, self._node.read_ahead)
         except OdradekError as error:
@@ -183,6 +184,9 @@ class Runtime(Generic[S]):
             fields = {"partition": place.name, "reason": reason, "records": count}
             logger.warning("records of a coordinator were skipped", extra=fields)
         if self._is_held(place):
+            counts = {"records": summary.records, **place.shard.counts()}
+            ms = round((time.monotonic() - began) * 1000)
+            logger.info("a coordinator is loaded", extra={"partition": place.name, **counts, "ms": ms})
             self._activate(place)
 
     def _activate(self, place: _Place[S]) -> None:

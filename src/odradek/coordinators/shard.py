@@ -1,5 +1,6 @@
 """What the runtime of coordinators asks of the state that it keeps for a partition."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from odradek.coordinators.decision import Decision
@@ -22,6 +23,10 @@ class Shard(Protocol):
 
     def loaded(self) -> Decision:
         """All that is in the log was replayed."""
+        ...
+
+    def counts(self) -> Mapping[str, int]:
+        """How many of what it has, for those who run the broker."""
         ...
 
     def expired(self, deadline: Any) -> Decision:

@@ -78,6 +78,9 @@ class Recorder:
     def loaded(self) -> Decision:
         return self.when_loaded
 
+    def counts(self) -> dict[str, int]:
+        return {"keys": len(self.state)}
+
     def expired(self, deadline: Any) -> Decision:
         self.due.append(deadline)
         return self.when_due(deadline)

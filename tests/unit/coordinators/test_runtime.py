@@ -1,6 +1,7 @@
 """The way of a command: decided, appended, replayed, answered; and what those who wait hear when it goes wrong."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -114,6 +115,24 @@ async def test_what_is_decided_at_the_end_of_loading_is_recorded(stage: Coordina
     await until(lambda: stage.submit(KEY).code == 0)
     assert stage.shards[-1].state == {KEY: 6}
     assert stage.log(2).end_offset == 2
+
+
+def test_it_is_told_what_was_loaded(caplog: pytest.LogCaptureFixture) -> None:
+    async def scene() -> None:
+        async with Tasks() as tasks:
+            stage = CoordinatorStage(tasks)
+            stage.lead()
+            stage.submit(KEY, record(KEY, 5), record(KEY, 6))
+            stage.runtime.lead({})
+            stage.lead()
+            await until(lambda: stage.submit(KEY).code == 0)
+
+    with caplog.at_level(logging.INFO, logger="odradek.coordinators"):
+        run(scene())
+    (line,) = caplog.records
+    fields = vars(line)
+    assert line.message == "a coordinator is loaded"
+    assert (fields["partition"], fields["records"], fields["keys"]) == ("__consumer_offsets-2", 2, 1)
 
 
 @on_stage

@@ -69,6 +69,9 @@ class GroupShard:
         self._expiry.begin()
         return self.classic.loaded() + self.consumer.loaded()
 
+    def counts(self) -> dict[str, int]:
+        return {"groups": len(self.groups), "offsets": sum(map(self.offsets.count, self.groups))}
+
     # --- what happens without being asked for
 
     def expired(self, deadline: Deadline) -> Decision:

@@ -170,6 +170,9 @@ class TransactionShard:
         ending = tuple(markers_of(each) for each in self._transactions.values() if each.is_ending)
         return Decision(effects=ending, is_atomic=False)
 
+    def counts(self) -> dict[str, int]:
+        return {"transactions": len(self._transactions)}
+
     def expired(self, deadline: Deadline) -> Decision:
         if deadline.due is Due.MARKERS:
             known = self._transactions.get(deadline.transactional_id)
