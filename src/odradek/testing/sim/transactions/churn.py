@@ -65,7 +65,7 @@ class Churn:
             return
         application = self._rng.choice(self._world.applications)
         kinds = (
-            *(partial(self._crash, application),) * 2,
+            *(partial(self._crash, application),) * 3,
             *(partial(self._pause, application),) * 3,
             *(partial(self._replace, application),) * 2,
             *(partial(self._cut, application),) * 2,
@@ -81,7 +81,7 @@ class Churn:
     def _crash(self, application: Application) -> None:
         self._world.note(f"{application.name} crashes")
         application.crash()
-        if not isinstance(application, Alone) and self._rng.random() < 0.3:
+        if not isinstance(application, Alone) and self._rng.random() < 0.5:
             application.slot.take_another_id()  # nobody but time ends what it has left open
         self._later(self._rng.randrange(_BACK_MS_MAX), partial(self._start, application.slot))
 
