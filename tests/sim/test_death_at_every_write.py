@@ -19,6 +19,8 @@ from odradek.testing.sim.transactions.producer import Producer
 from odradek.testing.sim.transactions.values import Tag, Value
 from odradek.testing.sim.transactions.world import World
 
+pytestmark = pytest.mark.slow
+
 TOPIC, GROUP = "topic", "group"
 PLACES = [TopicPartition(TOPIC, number) for number in range(3)]
 POINTS_LEAST = 5
