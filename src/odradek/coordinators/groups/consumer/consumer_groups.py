@@ -42,13 +42,13 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 from odradek.wire.records.consumer_group import ConsumerGroupMetadataKey
 from odradek.wire.schema import Message
 
-_REASONS = {
+THROWN_OUT_FOR = {
     Due.CONSUMER_SESSION: "no heartbeat within its session",
     Due.CONSUMER_REVOCATION: "it did not give partitions back in time",
     Due.CONSUMER_JOIN: "it did not join again in time",
     Due.CONSUMER_SYNC: "it did not ask for its assignment in time",
 }
-"""Why members are thrown out when these are due."""
+"""The deadlines of members, and why they are thrown out when one is due."""
 _REMOVE_AGAIN_MS = 1_000
 
 
@@ -86,7 +86,7 @@ class ConsumerGroups:
         is_revoking = member.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != LEAVING_FOR_A_WHILE
         if deadline.due is Due.CONSUMER_REVOCATION and not is_revoking:
             return NOTHING
-        reason = _REASONS[deadline.due]
+        reason = THROWN_OUT_FOR[deadline.due]
         return Decision(self.remove(group, (member,))) + thrown_out(group.group_id, member.member_id, reason)
 
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
@@ -177,6 +177,11 @@ class ConsumerGroups:
                 deadline = Deadline(Due.CONSUMER_REVOCATION, group.group_id, member.member_id)
                 self._context.timers.set(deadline, member.rebalance_timeout_ms)
 
+    def expect_nothing(self, group: ConsumerGroup, member_id: str) -> None:
+        """Of a member that is about to be none any more."""
+        for due in THROWN_OUT_FOR:
+            self._context.timers.cancel(Deadline(due, group.group_id, member_id))
+
     # --- leaving
 
     def _leave(self, asked: Asked, request: ConsumerGroupHeartbeatRequest) -> Decision:
@@ -196,8 +201,7 @@ class ConsumerGroups:
         cannot be written: then they are taken out again."""
         gone = {member.member_id: member for member in members}
         for member_id in gone:
-            for due in _REASONS:
-                self._context.timers.cancel(Deadline(due, group.group_id, member_id))
+            self.expect_nothing(group, member_id)
             self._context.timers.set(Deadline(Due.CONSUMER_SESSION, group.group_id, member_id), _REMOVE_AGAIN_MS)
         return tuple(removal(group, gone, self.topics))
 

@@ -16,7 +16,7 @@ from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.classic.member import Protocol
 from odradek.coordinators.groups.consumer.answers import refused
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment
-from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
+from odradek.coordinators.groups.consumer.consumer_groups import THROWN_OUT_FOR, ConsumerGroups
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.consumer.member import JOINING, ConsumerMember
 from odradek.coordinators.groups.consumer.replay import REPLAY
@@ -35,8 +35,6 @@ from odradek.wire.messages.join_group import JoinGroupRequest
 from odradek.wire.messages.leave_group import LeaveGroupRequest
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from odradek.wire.records.consumer_group import ConsumerGroupMemberMetadataKey
-
-_OF_CONSUMERS = (Due.CONSUMER_SESSION, Due.CONSUMER_REVOCATION, Due.CONSUMER_JOIN, Due.CONSUMER_SYNC)
 
 
 class _Downgrade(NamedTuple):
@@ -157,7 +155,7 @@ class Migration:
     def expired(self, deadline: Deadline) -> Decision:
         if deadline.due is Due.DOWNGRADED:
             return self._downgraded(deadline.group_id)
-        if deadline.due in _OF_CONSUMERS:
+        if deadline.due in THROWN_OUT_FOR:
             return self._settled(deadline.group_id, self._consumer.expired(deadline))
         return self._classic.expired(deadline)
 
@@ -207,8 +205,7 @@ class Migration:
         moved = downgraded(group, left, partitions, topics, now_ms, rebalances=rebalances)
         self._downgrades[group.group_id] = _Downgrade(moved.protocols, rebalances)
         for member_id in group.members:
-            for due in _OF_CONSUMERS:
-                self._context.timers.cancel(Deadline(due, group.group_id, member_id))
+            self._consumer.expect_nothing(group, member_id)
         # What follows is up to the classic group, which is there once these records are.
         self._context.timers.set(Deadline(Due.DOWNGRADED, group.group_id), 0)
         told = happened("a group moved to the classic protocol", group.group_id, members=len(left))
