@@ -8,6 +8,7 @@ import pytest
 from odradek.testing.sim.transactions.run import run
 
 SEEDS = range(1, 51)
+SYNCED = range(51, 61)
 
 
 @pytest.mark.slow
@@ -16,6 +17,15 @@ def test_each_value_is_passed_on_exactly_once(seed: int) -> None:
     outcome = run(seed)
     assert outcome.violation is None, f"\n{outcome.told()}"
     assert outcome.values > 0
+    assert outcome.committed > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", SYNCED)
+def test_so_it_is_where_each_record_is_synced_first(seed: int) -> None:
+    """Then others come in between while a coordinator or a partition waits for the disk."""
+    outcome = run(seed, is_synced=True)
+    assert outcome.violation is None, f"\n{outcome.told()}"
     assert outcome.committed > 0
 
 

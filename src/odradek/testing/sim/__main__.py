@@ -4,6 +4,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from multiprocessing import Pool, cpu_count
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ _SIMULATIONS = {
     "groups": _Simulation(groups.run, groups.sum_up),
     "transactions": _Simulation(transactions.run, transactions.sum_up),
 }
+_SYNCED = _Simulation(partial(transactions.run, is_synced=True), transactions.sum_up)
 
 
 def main() -> int:
@@ -31,9 +33,12 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=_SEEDS, metavar="N", help=f"how many to run ({_SEEDS})")
     parser.add_argument("--first", type=int, default=1, metavar="N", help="the first of them (1)")
     parser.add_argument("--seed", type=int, metavar="N", help="run this one alone, and print what happened")
+    parser.add_argument("--synced", action="store_true", help="transactions: each record is synced before it counts")
     parser.add_argument("--jobs", type=int, default=cpu_count(), metavar="N", help="how many at a time")
     asked = parser.parse_args()
-    simulation = _SIMULATIONS[asked.what]
+    if asked.synced and asked.what != "transactions":
+        parser.error("--synced is for transactions")
+    simulation = _SYNCED if asked.synced else _SIMULATIONS[asked.what]
     if asked.seed is not None:
         outcome = simulation.run(asked.seed)
         said = outcome.violation or simulation.sum_up([outcome])

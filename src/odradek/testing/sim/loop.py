@@ -16,6 +16,8 @@ Enter = Callable[[Callable[[], None]], None]
 _WITHIN_MS = 1e-6
 """So that those who cut it to milliseconds get the right one, whatever is lost in a division."""
 
+_THREAD_S = 0.005
+
 
 class _Handle:
     """Takes the place of asyncio.Handle and TimerHandle, as far as they are used."""
@@ -89,6 +91,23 @@ class SimLoop(asyncio.AbstractEventLoop):
         self._tasks[task] = None
         task.add_done_callback(self._done)
         return task
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Any, func: Callable[..., Any], *args: Any
+    ) -> Any:
+        """A thread takes a while, and does all at its end."""
+        done = self.create_future()
+
+        def work() -> None:
+            try:
+                result = func(*args)
+            except OSError as error:
+                done.set_exception(error)
+            else:
+                done.set_result(result)
+
+        self.call_later(_THREAD_S, work)
+        return done
 
     def _done(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.pop(task, None)

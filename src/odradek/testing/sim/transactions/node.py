@@ -61,6 +61,8 @@ class Node:
     """A server of the network."""
 
     def __init__(self, events: Events, rng: Random, cluster: Cluster, config: BrokerConfig) -> None:
+        self.is_synced = False
+        """Whether each record is synced before anybody is told of it: flush.messages=1."""
         self._events = events
         self._rng = rng
         self._cluster = cluster
@@ -159,9 +161,10 @@ class Node:
     def wire(self, running: "_Running") -> None:
         """What makes up a node, as in `odradek.server.node`."""
         clock, loop = self._clock, running.loop
-        setting = Setting(clock=clock, config_of=lambda _: _TOPIC, unique_id=partial(new_id, self._rng))
+        config = replace(_TOPIC, flush_messages=1) if self.is_synced else _TOPIC
+        setting = Setting(clock=clock, config_of=lambda _: config, unique_id=partial(new_id, self._rng))
         running.logs = LogDirs.open(OpenFiles(self.disk), [_DATA], setting)
-        flusher = Flusher(cast("Any", None))  # no topic asks for syncs
+        flusher = Flusher(cast("Any", None))  # the loop does what threads would
         broker = Broker(_NODE, "simulated", flusher)
         settings = Settings(_NODE, self._config, TopicConfig())
         replicas = Replicas(broker, running.logs, clock)

@@ -56,18 +56,20 @@ class Outcome:
     lives: int
     """Of the broker."""
     settled_ms: int
+    is_synced: bool = False
 
     def told(self) -> str:
         """What to print where something is wrong."""
-        command = f"./run sim transactions --seed {self.seed}"
+        command = f"./run sim transactions --seed {self.seed}{' --synced' if self.is_synced else ''}"
         return "\n".join((*self.trace, f"seed {self.seed}: {self.violation}", command))
 
 
 class Run:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, *, is_synced: bool = False) -> None:
         self.plan = plan_of(Random(f"transactions {seed}"))
         plan = self.plan
         self.world = World(seed, plan.weather, plan.prompt, _CONFIG)
+        self.world.node.is_synced = is_synced
         self.world.cluster.have_features()
         for topic, partitions in {OFFSETS_TOPIC: 2, TRANSACTIONS_TOPIC: 2, **plan.topics}.items():
             self.world.cluster.create(topic, partitions)
@@ -145,8 +147,9 @@ class Run:
         check_order(committed, self.plan.stages[0].spread if len(self.plan.stages) > 1 else 1)
 
 
-def run(seed: int) -> Outcome:
-    history = Run(seed)
+def run(seed: int, *, is_synced: bool = False) -> Outcome:
+    """`is_synced` has all topics sync each record before anybody is told of it."""
+    history = Run(seed, is_synced=is_synced)
     world = history.world
     violation = None
     try:
@@ -170,6 +173,7 @@ def run(seed: int) -> Outcome:
         world.ledger.count(End.NOT_ASKED),
         lives,
         world.events.now_ms - history.plan.churn_ms,
+        is_synced,
     )
 
 
