@@ -32,7 +32,8 @@ class Feeder:
         self._count = count
         self._gap_ms = gap_ms
         self._process = Process(world.events)
-        self._lines = Lines(world.network_of(NEW), world.node, self._process, _NAME)
+        # A late request for the id would fence it, whom nobody replaces.
+        self._lines = Lines(world.prompt_network, world.node, self._process, _NAME)
         self._producer = Producer(self._process, self._lines, NEW, _TIMEOUT_MS)
         self._transactions = 0
         self.fed = [0] * partitions

@@ -26,7 +26,7 @@ class World:
         self.rng = Random(seed)
         self.events = Events()
         self._network = Network(self.events, self.rng, weather)
-        self._prompt = Network(self.events, self.rng, prompt)
+        self.prompt_network = Network(self.events, self.rng, prompt)
         self.cluster = Cluster()
         self.node = Node(self.events, self.rng, self.cluster, config)
         self.ledger = Ledger()
@@ -39,12 +39,12 @@ class World:
     def network_of(self, flow: Flow) -> Network:
         """An older client begins the next transaction as the one before: a late request of that would be taken for one
         of this. That is why each has an epoch of its own with KIP-890."""
-        return self._network if flow.joins else self._prompt
+        return self._network if flow.joins else self.prompt_network
 
     def calm_down(self) -> None:
         """Nothing is in anybody's way any more."""
         self.is_calm = True
-        self._network.weather = self._prompt.weather = CALM
+        self._network.weather = self.prompt_network.weather = CALM
 
     def start(self, slot: Slot) -> None:
         """A new application takes the slot, whoever has it."""
