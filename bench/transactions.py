@@ -51,9 +51,9 @@ SETTINGS = {
 
 NOT_WORSE, NOT_LESS = at_most(1, "not above"), at_least(1.0)
 RATES = {
-    "transactions of 1 record, 1 producer": (1, 1, 3_000),
+    "transactions of 1 record, 1 producer": (1, 1, 1_000),
     "transactions of 1 record, 20 producers": (1, 20, 10_000),
-    "transactions of 100 records, 1 producer": (100, 1, 3_000),
+    "transactions of 100 records, 1 producer": (100, 1, 1_000),
     "transactions of 100 records, 20 producers": (100, 20, 10_000),
 }
 """How many records and producers, and how many transactions in all."""
@@ -106,7 +106,7 @@ def measure_rates(name: str, broker: Running, table: Table, scale: float) -> Non
 
 def measure_step(name: str, broker: Running, table: Table, scale: float) -> None:
     source, target = new_topic(broker, "source", 1), new_topic(broker, "target", 1)
-    got = run_load(LOAD, "step", address=broker.address, source=source, target=target, count=int(2_000 * scale))
+    got = run_load(LOAD, "step", address=broker.address, source=source, target=target, count=int(1_000 * scale))
     table.add(STEP_P50, name, got["p50_us"], got["own_cpu"])
     table.add(STEP_P99, name, got["p99_us"], got["own_cpu"])
 
