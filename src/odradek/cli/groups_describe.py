@@ -39,9 +39,10 @@ class Described(NamedTuple):
     rows: list[Row]
 
     @property
-    def lag(self) -> int:
-        """Of all partitions whose lag is known."""
-        return sum(row.position.lag or 0 for row in self.rows)
+    def lag(self) -> int | None:
+        """Of all partitions whose lag is known; None where it is of none, as in a group that has committed nothing."""
+        known = [row.position.lag for row in self.rows if row.position.lag is not None]
+        return sum(known) if known or not self.rows else None
 
 
 def describe(options: argparse.Namespace) -> int:
@@ -126,7 +127,7 @@ def _row_object(row: Row, *, age: bool) -> dict[str, Any]:
 
 
 def _as_text(described: Described, *, age: bool) -> Iterator[str]:
-    yield heading(described.group, f"lag {described.lag:,}")
+    yield heading(described.group, "lag unknown" if described.lag is None else f"lag {described.lag:,}")
     if described.rows:
         shown = [at for at, title in enumerate(_TITLES) if age or title != "age"]
         rows = [_row(row) for row in described.rows]
