@@ -39,4 +39,5 @@ def next_target(
 
 def is_due(assigned_ms: TimestampMs, interval_ms: int, now_ms: TimestampMs) -> bool:
     """Whether it is time for another target. Changes that come close together share one."""
-    return assigned_ms == 0 or interval_ms == 0 or now_ms >= assigned_ms + interval_ms
+    # A time to come is of a clock that was set back since: nobody should wait until it is there again.
+    return assigned_ms == 0 or not assigned_ms <= now_ms < assigned_ms + interval_ms
