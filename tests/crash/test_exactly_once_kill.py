@@ -25,7 +25,7 @@ CHILD = Path(__file__).with_name("transforming_child.py")
 SOURCE, TARGET, GROUP = "source", "target", "transformers"
 PARTITIONS = 2
 KEYS = 7
-BURST = 300
+BURST = 200
 SETTINGS = {
     "offsets.topic.num.partitions": "2",
     "transaction.state.log.num.partitions": "2",
@@ -124,7 +124,8 @@ def feed_and_kill(broker: RunningBroker, rng: Random, kills: int) -> range:
 def feed(bootstrap: str, numbers: range) -> None:
     producer = Producer({"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 0})
     for number in numbers:
-        producer.produce(SOURCE, key=str(number % KEYS), value=str(number))
+        key = number % KEYS
+        producer.produce(SOURCE, key=str(key), value=str(number), partition=key % PARTITIONS)
     assert producer.flush(LIMIT_S) == 0
 
 

@@ -43,7 +43,7 @@ def transform(bootstrap: str, source: str, target: str, group: str) -> None:
             continue
         producer.begin_transaction()
         for each in records:
-            producer.produce(target, key=each.key(), value=each.value())
+            producer.produce(target, key=each.key(), value=each.value(), partition=each.partition() or 0)
         positions = {each.partition() or 0: (each.offset() or 0) + 1 for each in records}
         offsets = [TopicPartition(source, partition, offset) for partition, offset in positions.items()]
         producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), TIMEOUT_S)
