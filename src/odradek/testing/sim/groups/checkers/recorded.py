@@ -18,6 +18,8 @@ Partitions = frozenset[TopicPartition]
 class ClassicRecord:
     generation: int
     members: dict[str, Partitions]
+    is_renamed: bool = False
+    """Whether a static member came back within the generation, under another id."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,12 @@ class Recorded(Checker):
             self._check_held_once(group_id)
 
     def _classic(self, key: classic.GroupMetadataKey, value: object) -> None:
-        self.classic.pop(key.group, None)
+        before = self.classic.pop(key.group, None)
         if isinstance(value, classic.GroupMetadataValue):
             members = {each.member_id: frozenset(read_assignment(each.assignment)) for each in value.members}
-            self.classic[key.group] = ClassicRecord(value.generation, members)
+            is_same = before is not None and before.generation == value.generation
+            is_renamed = is_same and before is not None and before.members.keys() != members.keys()
+            self.classic[key.group] = ClassicRecord(value.generation, members, is_renamed)
 
     def _group(self, key: consumer.ConsumerGroupMetadataKey, value: object) -> None:
         if not isinstance(value, consumer.ConsumerGroupMetadataValue):
