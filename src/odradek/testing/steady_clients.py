@@ -6,7 +6,8 @@ waits for it to get on.
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -19,6 +20,7 @@ from confluent_kafka import (
 )
 
 _PAUSE_S = 0.01
+_SHORT_PAUSE_S = 0.002
 _POLL_S = 0.2
 _LIMIT_S = 300
 _PATIENCE_MS = 600_000
@@ -36,7 +38,7 @@ class SteadyClient:
         self._stopping = threading.Event()
         self._changed = threading.Condition()
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name=name)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -76,6 +78,33 @@ class SteadyClient:
         raise NotImplementedError
 
 
+def _transactional(bootstrap: str, transactional_id: str) -> dict[str, Any]:
+    return {
+        "bootstrap.servers": bootstrap,
+        "transactional.id": transactional_id,
+        "transaction.timeout.ms": _PATIENCE_MS // 2,
+        "message.timeout.ms": _PATIENCE_MS // 2,
+        "reconnect.backoff.max.ms": 500,
+    }
+
+
+def _initialised(settings: Mapping[str, Any]) -> Producer:
+    producer = Producer(dict(settings))
+    persist(producer.init_transactions)
+    return producer
+
+
+def persist(call: Callable[[float], object]) -> None:
+    """Call it, with a limit in seconds. As long as the broker is away it is called again, and goes on where it was."""
+    while True:
+        try:
+            call(_CALL_S)
+            return
+        except KafkaException as failure:
+            if not failure.args[0].retriable():
+                raise
+
+
 class IdempotentProducer(SteadyClient):
     """Sends numbers to each partition of a topic in turn. `done` counts those that were acknowledged."""
 
@@ -88,7 +117,10 @@ class IdempotentProducer(SteadyClient):
             {
                 "bootstrap.servers": bootstrap,
                 "enable.idempotence": True,
-                "linger.ms": 2,
+                "linger.ms": 0,  # a request is under way nearly all the time, also when the broker is killed
+                # A snapshot of Kafka's has the last batch of a producer alone: after a restart it knows no more of them
+                # as repeats, and refuses those that were under way before it.
+                "max.in.flight.requests.per.connection": 1,
                 "message.timeout.ms": _PATIENCE_MS,
                 "reconnect.backoff.max.ms": 500,
                 "compression.type": "lz4",
@@ -97,7 +129,7 @@ class IdempotentProducer(SteadyClient):
 
     def _work(self) -> None:
         number = 0
-        while not self._stopping.wait(_PAUSE_S):
+        while not self._stopping.wait(_SHORT_PAUSE_S):
             for partition in range(self._partitions):
                 value = str(number).encode()
                 self._producer.produce(self._topic, value, partition=partition, on_delivery=self._delivered)
@@ -125,14 +157,7 @@ class TransactionalProducer(SteadyClient):
         self.aborted: list[int] = []
         self.unknown: list[int] = []
         """Nobody could say any more whether it was committed, since the producer had to be made anew."""
-        self._settings: Mapping[str, str | int | float | bool] = {
-            "bootstrap.servers": bootstrap,
-            "transactional.id": transactional_id,
-            "transaction.timeout.ms": _PATIENCE_MS // 2,
-            "message.timeout.ms": _PATIENCE_MS // 2,
-            "reconnect.backoff.max.ms": 500,
-            "linger.ms": 1,
-        }
+        self._settings = {**_transactional(bootstrap, transactional_id), "linger.ms": 1}
         self._topic = topic
         self._partitions = partitions
 
@@ -144,7 +169,7 @@ class TransactionalProducer(SteadyClient):
         }
 
     def _work(self) -> None:
-        producer = self._new_producer()
+        producer = _initialised(self._settings)
         number = 0
         while not self._stopping.wait(_PAUSE_S):
             commit = number % 4 != 3
@@ -153,39 +178,23 @@ class TransactionalProducer(SteadyClient):
             except KafkaException as failure:
                 error = failure.args[0]
                 if error.txn_requires_abort():
-                    self._persist(producer.abort_transaction)
+                    persist(producer.abort_transaction)
                     continue  # again, with the same records
                 if not error.fatal():
                     raise
                 self.unknown.append(number)
-                producer = self._new_producer()
+                producer = _initialised(self._settings)
             else:
                 (self.committed if commit else self.aborted).append(number)
             number += 1
             self._get_on()
-
-    def _new_producer(self) -> Producer:
-        producer = Producer(dict(self._settings))
-        self._persist(producer.init_transactions)
-        return producer
 
     def _transact(self, producer: Producer, number: int, *, commit: bool) -> None:
         producer.begin_transaction()
         for (topic, partition), values in self.values(number).items():
             for value in values:
                 producer.produce(topic, value, partition=partition)
-        self._persist(producer.commit_transaction if commit else producer.abort_transaction)
-
-    def _persist(self, call: object) -> None:
-        """As long as the broker is away, the call may be made again and goes on where it was."""
-        assert callable(call)
-        while True:
-            try:
-                call(_CALL_S)
-                return
-            except KafkaException as failure:
-                if not failure.args[0].retriable():
-                    raise
+        persist(producer.commit_transaction if commit else producer.abort_transaction)
 
 
 class GroupConsumer(SteadyClient):
