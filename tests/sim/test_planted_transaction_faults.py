@@ -21,7 +21,7 @@ from odradek.storage.log import Log
 from odradek.storage.producer_state import NotedBatch, ProducerState
 from odradek.testing.sim.transactions.run import run
 
-SEEDS_MAX = 60
+SEEDS_MAX = 100
 """Most show at once."""
 
 Fault = Callable[[pytest.MonkeyPatch], None]
