@@ -198,7 +198,7 @@ async def several_at_once(ask: Asker) -> None:
     """What brokers send for several producers, from version 4 on: each has an answer of its own."""
     if ask.level.version_of(AddPartitionsToTxnRequest) < MANY_SINCE:
         return
-    topic = await ask.create("several")
+    topic = await ask.create("several-at-once")
     first, second = await writer_of(ask, "several-1"), await writer_of(ask, "several-2")
     await first.init()
     await second.init()

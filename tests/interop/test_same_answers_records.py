@@ -249,7 +249,7 @@ async def fetched_from_nobody(ask: Asker) -> None:
 
 
 async def fetched_in_epochs(ask: Asker) -> None:
-    name = await ask.create("epochs")
+    name = await ask.create("epochs-of-records")
     await produce(ask, name, (0, batch("a", "b")))
     for current in (0, 1, 5, -2):
         await fetch(ask, name, 0, 0, current_leader_epoch=current)
