@@ -65,7 +65,7 @@ class Group:
 
     def __init__(self, ask: Asker, name: str) -> None:
         self.ask = ask
-        self.id = ask.name(name)
+        self.id = ask.name(f"consumer-{name}")
 
     async def begin(self) -> "Group":
         while True:

@@ -58,7 +58,7 @@ class Group:
 
     def __init__(self, ask: Asker, name: str) -> None:
         self.ask = ask
-        self.id = ask.name(name)
+        self.id = ask.name(f"moving-{name}")
         self.topic = ""
         self.topic_id = b""
 

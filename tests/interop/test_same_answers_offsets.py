@@ -27,7 +27,7 @@ BY_ID_SINCE = 10
 
 async def group(ask: Asker, name: str) -> str:
     """The id of a group that has a coordinator, in a cluster that may not have made its topic yet."""
-    group_id = ask.name(name)
+    group_id = ask.name(f"offsets-{name}")
     code = -1
     while code:
         found = await ask.quietly(FindCoordinatorRequest(key_type=0, coordinator_keys=(group_id,)), 6)
