@@ -1,9 +1,10 @@
 """Reading a partition over the protocol, all of it or from anywhere."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from odradek.model.numbers import Offset
-from odradek.records.batch import HEAD_SIZE, parse_head
+from odradek.records.batch import HEAD_SIZE, BatchHead, parse_head
 from odradek.records.record import Record, read_records
 from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -24,16 +25,20 @@ class Found(NamedTuple):
 
 
 async def read_partition(client: RawClient, topic: str, partition: int = 0) -> Found:
-    """From its start to its high watermark. Raises ValueError where the broker answers with an error."""
+    """From its start to its high watermark, but for the markers of transactions.
+
+    Raises ValueError where the broker answers with an error.
+    """
     start = at = await offset_of(client, topic, partition, EARLIEST)
     records: list[Record] = []
     while True:
         data = await fetch(client, topic, partition, at, 1 << 20)
         if at >= data.high_watermark:
             return Found(start, at, records)
-        got = [record for record in records_of(data) if record.offset >= at]
-        records += got
-        at = Offset(got[-1].offset + 1)
+        for head, batch in _batches(data):
+            if not head.is_control:
+                records += [record for record in read_records(batch, head) if record.offset >= at]
+            at = Offset(head.last_offset + 1)
 
 
 async def fetch(client: RawClient, topic: str, partition: int, at: int, size: int = 1) -> PartitionData:
@@ -47,16 +52,19 @@ async def fetch(client: RawClient, topic: str, partition: int, at: int, size: in
 
 
 def records_of(data: PartitionData) -> list[Record]:
-    """Of whole batches; the last one may be cut off, also within its head."""
-    records: list[Record] = []
+    """Of whole batches, but for the markers of transactions."""
+    return [record for head, batch in _batches(data) if not head.is_control for record in read_records(batch, head)]
+
+
+def _batches(data: PartitionData) -> Iterator[tuple[BatchHead, memoryview]]:
+    """The whole ones: the last may be cut off, also within its head."""
     rest = memoryview(bytes(data.records or b""))  # type: ignore[arg-type]  # what was received is in memory
     while len(rest) >= HEAD_SIZE:
         head = parse_head(rest)
         if head.size > len(rest):
-            break
-        records += read_records(rest[: head.size], head)
+            return
+        yield head, rest[: head.size]
         rest = rest[head.size :]
-    return records
 
 
 async def offset_of(client: RawClient, topic: str, partition: int, time: int) -> Offset:
