@@ -12,7 +12,8 @@ from concurrent.futures import Executor
 from functools import partial
 
 from odradek.model.errors import StorageFailed
-from odradek.storage.log import Log, SyncJob
+from odradek.storage.local_log import SyncJob
+from odradek.storage.log import Log
 
 RUNNING_MAX = 4
 """A node has no more threads for the disk."""

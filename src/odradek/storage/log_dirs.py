@@ -15,7 +15,8 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.storage import names, partition_metadata, scanner
 from odradek.storage.files import Files, replace_file
 from odradek.storage.home import Home
-from odradek.storage.log import Jitter, Log, no_jitter
+from odradek.storage.local_log import Jitter, no_jitter
+from odradek.storage.log import Log
 from odradek.storage.log_dir import Found, LogDir
 from odradek.storage.names import Mark
 from odradek.storage.open_files import OpenFiles
