@@ -12,7 +12,7 @@ import sys
 from odradek.cli.main import EXIT_FAILED
 from odradek.model.broker_config import BrokerConfig, SecurityProtocol
 from odradek.model.broker_config.addresses import ANY_HOST
-from odradek.model.errors import DirectoryInUse, InvalidConfig, OdradekError
+from odradek.model.errors import DirectoryInUse, InvalidConfig, OdradekError, StorageFailed
 from odradek.server.config import load
 from odradek.server.log_lines import JsonFormat, LineFormat
 from odradek.server.node import Listening, Node, NodeSetting
@@ -107,7 +107,7 @@ async def _serve(setting: NodeSetting, *, attached: bool) -> None:
         loop.add_signal_handler(number, stop.set)
     if attached:
         loop.add_reader(_STDIN, _stop_at_end, stop)
-    node = await Node.start(setting)
+    node = await Node.start(setting, when_failed=stop.set)
     try:
         address = "{}:{}".format(*node.address)
         logger.info("serving", extra={"address": address, "data": ",".join(setting.directories)})
@@ -116,6 +116,8 @@ async def _serve(setting: NodeSetting, *, attached: bool) -> None:
         await stop.wait()
     finally:
         await node.stop()
+    if node.failure is not None:
+        raise StorageFailed(node.failure)
     logger.info("stopped")
 
 

@@ -6,6 +6,7 @@ directories formatted -> locked -> metadata log -> broker registered -> logs loa
 import asyncio
 import logging
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ from odradek.server.apis import Parts, served_by
 from odradek.server.clock import SystemClock
 from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.identity import new_uuid, take_identity
+from odradek.server.lost_directories import LostDirectories
 from odradek.server.tasks import Tasks
 from odradek.server.upkeep import intervals_of, metadata_setting_of
 from odradek.storage.files import Files, OsFiles
@@ -124,11 +126,23 @@ class Node:
         self._stack = AsyncExitStack()
         self.addresses: list[tuple[str, int]] = []
         """Where it listens, in the order of its settings."""
+        self.failure: str | None = None
+        """Why it is of no use any more, and is to be stopped."""
+        self._when_failed: Callable[[], object] = _do_nothing
 
     @classmethod
-    async def start(cls, setting: NodeSetting, machine: Surroundings | None = None) -> "Node":
-        """Ready to serve when this returns. Raises InvalidConfig, DirectoryInUse, StorageFailed or OSError."""
+    async def start(
+        cls,
+        setting: NodeSetting,
+        machine: Surroundings | None = None,
+        when_failed: Callable[[], object] | None = None,
+    ) -> "Node":
+        """Ready to serve when this returns. Raises InvalidConfig, DirectoryInUse, StorageFailed or OSError.
+
+        `when_failed` is told when it has a `failure`.
+        """
         node = cls(setting, machine or Surroundings())
+        node._when_failed = when_failed or _do_nothing
         try:
             await node._start()
         except BaseException:
@@ -209,7 +223,13 @@ class Node:
             transactions=coordinators.transactions,
             markers=coordinators.markers,
         )
+        LostDirectories(logs.dirs, own, self._fail).watch()
         self._serve(parts, housekeeping)
+
+    def _fail(self, reason: str) -> None:
+        if self.failure is None:
+            self.failure = reason
+            self._when_failed()
 
     def _take_metadata(self, open_files: OpenFiles, logs: LogDirs) -> LogDir:
         """The directory that has the metadata log: without it there is nothing to go on with."""
@@ -288,6 +308,9 @@ class Node:
         try:
             log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
             log.close()
+        except StorageFailed:
+            if self.failure is None:  # else that is why it is stopped
+                raise
         finally:
             logs.close(epoch)  # also where the directory of the metadata log failed: the others are still to be closed
             if self._metadata_alone is not None:
@@ -314,4 +337,11 @@ async def _maintain(log: MetadataLog) -> None:
             async with asyncio.timeout(_SNAPSHOT_CHECK_S):
                 await due.wait()
         due.clear()
-        await log.maintain()
+        try:
+            await log.maintain()
+        except StorageFailed:
+            return  # its directory is lost, and with it the node
+
+
+def _do_nothing() -> None:
+    return

@@ -21,7 +21,7 @@ class Doomed(NamedTuple):
 
 
 class Home:
-    __slots__ = ("_doomed", "clock", "failure", "open_files", "path", "store_checkpoints")
+    __slots__ = ("_doomed", "clock", "failure", "open_files", "path", "store_checkpoints", "when_failed")
 
     def __init__(self, path: str, open_files: OpenFiles, clock: Clock) -> None:
         self.path = path
@@ -31,6 +31,8 @@ class Home:
         """Why this directory is not used any more, until it is opened again."""
         self.store_checkpoints: Callable[[], None] = _do_nothing
         """Writes the checkpoints of the directory now: for a log whose offsets fell."""
+        self.when_failed: Callable[[], object] = _do_nothing
+        """Told when it is taken out of service, by any thread."""
         self._doomed: list[Doomed] = []
 
     def check(self) -> None:
@@ -41,6 +43,7 @@ class Home:
         """Take the directory out of service. A disk that failed once is not trusted with the next write."""
         if self.failure is None:
             self.failure = str(error)
+            self.when_failed()
         return StorageFailed(f"log directory {self.path} failed: {error}")
 
     def doom(self, path: str, delay_ms: int, *, is_dir: bool = False) -> None:

@@ -1,0 +1,43 @@
+"""What becomes of a node whose log directories fail while it runs.
+
+It goes on with those that are left. Without any, or without the one that has the metadata log, it has to end, as Kafka
+does: whoever started it sees that it is gone and may start it anew, where one that refused every request would look as
+if it was there.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from odradek.storage.log_dir import LogDir
+
+logger = logging.getLogger(__name__)
+
+
+class LostDirectories:
+    def __init__(self, dirs: Sequence[LogDir], metadata: LogDir, end: Callable[[str], None]) -> None:
+        """`end` is told why there is nothing to go on with; perhaps more than once."""
+        self._dirs = dirs
+        self._metadata = metadata
+        self._end = end
+
+    def watch(self) -> None:
+        """From now on, and also those that failed before."""
+        loop = asyncio.get_running_loop()
+        for log_dir in (self._metadata, *self._dirs):
+            # Disks fail in any thread.
+            log_dir.home.when_failed = partial(loop.call_soon_threadsafe, self._lost, log_dir)
+        if not all(log_dir.online for log_dir in (self._metadata, *self._dirs)):
+            self._judge()
+
+    def _lost(self, log_dir: LogDir) -> None:
+        logger.error("a log directory failed", extra={"path": log_dir.path, "reason": log_dir.home.failure})
+        self._judge()
+
+    def _judge(self) -> None:
+        if not self._metadata.online:
+            self._end(f"{self._metadata.path} has the metadata log, and failed: {self._metadata.home.failure}")
+        elif not any(log_dir.online for log_dir in self._dirs):
+            reasons = "; ".join(f"{log_dir.path}: {log_dir.home.failure}" for log_dir in self._dirs)
+            self._end(f"no log directory can be used any more: {reasons}")

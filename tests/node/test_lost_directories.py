@@ -1,0 +1,112 @@
+"""Log directories that fail while a node runs: it goes on with the others, and ends where it cannot."""
+
+import asyncio
+import resource
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from odradek.model.error_code import ErrorCode
+from odradek.server.node import Node, NodeSetting, Surroundings
+from odradek.testing.disk import FaultyDisk, Op
+from odradek.testing.raw_client import RawClient
+from odradek.testing.running_node import create_topic, produce
+
+LIMIT_S = 60
+
+
+@asynccontextmanager
+async def node_on(disk: FaultyDisk, *directories: str, failed: asyncio.Event) -> AsyncIterator[tuple[Node, RawClient]]:
+    setting = NodeSetting(directories=list(directories), port=0)
+    node = await Node.start(setting, Surroundings(files=disk, clock=disk.clock, children=0), failed.set)
+    client = await RawClient.connect(*node.address)
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            yield node, client
+    finally:
+        await client.close()
+        await node.stop()
+
+
+def test_without_its_only_directory_a_node_has_failed() -> None:
+    disk = FaultyDisk("/data")
+
+    async def main() -> None:
+        failed = asyncio.Event()
+        async with node_on(disk, "/data", failed=failed) as (node, client):
+            assert await create_topic(client, "orders") == ErrorCode.NONE
+            assert (await produce(client, "orders", "kept")).error_code == ErrorCode.NONE
+            disk.fail_next(Op.WRITE, on="orders-0")
+            assert (await produce(client, "orders", "refused")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+            await failed.wait()
+            assert node.failure is not None
+            assert node.failure.startswith("/data has the metadata log, and failed: ")
+
+    asyncio.run(main())
+    assert "data/.kafka_cleanshutdown" not in disk.tree()
+
+
+def test_one_of_several_is_told_of_and_the_others_go_on(caplog: pytest.LogCaptureFixture) -> None:
+    disk = FaultyDisk("/first", "/second")
+
+    async def main() -> None:
+        failed = asyncio.Event()
+        async with node_on(disk, "/first", "/second", failed=failed) as (node, client):
+            assert await create_topic(client, "orders", 2) == ErrorCode.NONE
+            second = next(number for number in (0, 1) if f"second/orders-{number}/partition.metadata" in disk.tree())
+            disk.fail_next(Op.WRITE, on=f"/second/orders-{second}")
+            refused = await produce(client, "orders", "refused", partition=second)
+            assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
+            assert (await produce(client, "orders", "taken", partition=1 - second)).error_code == ErrorCode.NONE
+            assert node.failure is None
+            assert not failed.is_set()
+
+    asyncio.run(main())
+    assert [vars(each)["path"] for each in caplog.records if each.message == "a log directory failed"] == ["/second"]
+    assert "first/.kafka_cleanshutdown" in disk.tree()
+    assert "second/.kafka_cleanshutdown" not in disk.tree()
+
+
+def test_without_the_metadata_log_a_node_has_failed_and_the_others_are_closed() -> None:
+    disk = FaultyDisk("/first", "/second")
+
+    async def main() -> None:
+        failed = asyncio.Event()
+        async with node_on(disk, "/first", "/second", failed=failed) as (node, client):
+            disk.fail_next(Op.SYNC, on="/first/__cluster_metadata-0")
+            await create_topic(client, "orders")
+            await failed.wait()
+            assert node.failure is not None
+            assert node.failure.startswith("/first has the metadata log")
+
+    asyncio.run(main())
+    assert "first/.kafka_cleanshutdown" not in disk.tree()
+    assert "second/.kafka_cleanshutdown" in disk.tree()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the limits of another process can be set on Linux alone")
+def test_the_process_ends_and_says_why(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "odradek", "serve", "--attached", "--data", str(tmp_path), "--listen"]
+    with subprocess.Popen(
+        [*command, "127.0.0.1:0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        host, port = process.stdout.readline().strip().rsplit(":", 1)
+
+        async def main() -> None:
+            client = await RawClient.connect(host, int(port))
+            assert await create_topic(client, "orders") == ErrorCode.NONE
+            # No file of it may grow any more.
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+            assert (await produce(client, "orders", "refused")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+            await client.close()
+
+        asyncio.run(main())
+        said = process.communicate(timeout=LIMIT_S)[1]
+    assert process.returncode == 1
+    assert f"odradek: {tmp_path} has the metadata log, and failed: [Errno 27]" in said.splitlines()[-1]
