@@ -3,10 +3,17 @@
 They produce and consume across all of it on one port, and are told nothing. In the end every record that was
 acknowledged is there: of the idempotent producer once and in order, of transactions once if they were committed and
 never if they were aborted. Consumers saw all of it, in order, and no committed offset ever went back.
+
+An application with Kafka's own clients passes on what the transactions wrote, in transactions of its own with its
+offsets in them. It is killed several times, also where it is in the middle of one that then goes from broker to broker.
+Each record comes out once and in order, and what is committed is what came out.
 """
 
 import asyncio
-from itertools import pairwise
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import pytest
@@ -15,6 +22,7 @@ from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.raw_client import RawClient
 from odradek.testing.reading import read_partition
 from odradek.testing.relay import Relay, Where, relay
+from odradek.testing.steady_application import SteadyApplication
 from odradek.testing.steady_clients import (
     GroupConsumer,
     IdempotentProducer,
@@ -22,6 +30,7 @@ from odradek.testing.steady_clients import (
     SteadyClient,
     TransactionalProducer,
     read_all,
+    read_messages,
 )
 from odradek.testing.topics import create
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
@@ -29,8 +38,9 @@ from odradek.wire.stored import CONSUMER_OFFSETS
 
 ROUNDS = 5
 PARTITIONS = 2
-STREAM, LEDGER = "stream", "ledger"
-CLASSIC, MODERN = "classic-readers", "modern-readers"
+STREAM, LEDGER, PASSED_ON = "stream", "ledger", "passed-on"
+CLASSIC, MODERN, APPLICATION = "classic-readers", "modern-readers", "application"
+TRANSFORMER = Path(__file__).parent / "transactions" / "Transformer.java"
 SETTINGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
@@ -39,19 +49,26 @@ SETTINGS = {
     # So that the offsets that were committed are all still there to be looked at.
     "log.cleaner.enable": "false",
 }
-PROGRESS = {IdempotentProducer: 100, TransactionalProducer: 12, GroupConsumer: 60}
+PROGRESS = {IdempotentProducer: 100, TransactionalProducer: 12, GroupConsumer: 60, SteadyApplication: 5}
 """How much each client must get on with each broker before the next takes over."""
 
 
 class Cast:
     """All clients."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, application: SteadyApplication) -> None:
         self.idempotent = IdempotentProducer(bootstrap, STREAM, PARTITIONS)
         self.transactional = TransactionalProducer(bootstrap, "teller", LEDGER, PARTITIONS)
         self.classic = GroupConsumer(bootstrap, CLASSIC, STREAM, {"session.timeout.ms": "60000"})
         self.modern = GroupConsumer(bootstrap, MODERN, LEDGER, {"group.protocol": "consumer"})
-        self.all: list[SteadyClient] = [self.classic, self.modern, self.idempotent, self.transactional]
+        self.application = application
+        self.all: list[SteadyClient] = [
+            self.classic,
+            self.modern,
+            self.idempotent,
+            self.transactional,
+            self.application,
+        ]
 
     def get_on(self) -> None:
         """Until each has done some work with the broker that there is now."""
@@ -59,39 +76,63 @@ class Cast:
         for client, count in wanted:
             client.wait_for(count)
 
-    def end(self, expected: int, committed: int) -> None:
-        """Once the producers have stopped: the consumers stop when they have read all."""
+    def end(self, expected: int, committed: dict[Place, list[tuple[int, bytes]]]) -> None:
+        """Once the producers have stopped: the others stop when they have read all."""
         self.classic.wait_for(expected)
-        self.modern.wait_for(committed)
+        self.modern.wait_for(sum(map(len, committed.values())))
+        self.application.wait_until_at({partition: records[-1][0] + 1 for (_, partition), records in committed.items()})
         self.classic.stop()
         self.modern.stop()
+        self.application.stop()
 
 
 def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, tmp_path: Path) -> None:
     with relay(kafka, Where(tmp_path, [tmp_path / "data"]), SETTINGS) as brokers:
-        for topic in (STREAM, LEDGER):
+        for topic in (STREAM, LEDGER, PASSED_ON):
             create(("127.0.0.1", brokers.port), topic, PARTITIONS, {"segment.bytes": "1048576"})
-        cast = Cast(brokers.bootstrap)
+        cast = Cast(brokers.bootstrap, application_on(kafka, brokers.bootstrap, tmp_path))
         for client in cast.all:
             client.start()
         try:
             for number in range(ROUNDS):
                 cast.get_on()
-                brokers.to_kafka(kill=number % 2 == 1)
+                with application_away(cast.application, number):
+                    brokers.to_kafka(kill=number % 2 == 1)
                 cast.get_on()
-                brokers.to_odradek(kill=number % 2 == 1)
+                with application_away(cast.application, number + 1):
+                    brokers.to_odradek(kill=number % 2 == 1)
             cast.get_on()
             cast.idempotent.stop()
             cast.transactional.stop()
             committed = committed_records(cast.transactional, brokers)
-            cast.end(sum(map(len, cast.idempotent.sent.values())), sum(map(len, committed.values())))
+            cast.end(sum(map(len, cast.idempotent.sent.values())), committed)
         finally:
             for client in cast.all:
                 client.ask_to_stop()
         check_stream(cast, brokers)
         check_ledger(cast, committed)
+        check_passed_on(brokers.bootstrap, committed)
+        assert cast.application.kills == 7
         check_commits(cast, asyncio.run(commits_on_disk(brokers.port)))
     brokers.verify()
+
+
+def application_on(kafka: ApacheKafka, bootstrap: str, work: Path) -> SteadyApplication:
+    classes = work / "classes"
+    subprocess.run(["javac", "-d", str(classes), "-cp", kafka.classes, str(TRANSFORMER)], check=True)
+    command = kafka.command("Transformer", bootstrap, LEDGER, PASSED_ON, APPLICATION, classes=[classes])
+    return SteadyApplication(command, work / "application.log")
+
+
+@contextmanager
+def application_away(application: SteadyApplication, number: int) -> Iterator[None]:
+    """By `number` it is there all the time, or is killed before: at any moment, or with a transaction open."""
+    is_killed = number % 3 > 0
+    if is_killed:
+        application.kill(in_transaction=number % 3 == 1)
+    yield
+    if is_killed:
+        application.restart()
 
 
 def committed_records(producer: TransactionalProducer, brokers: Relay) -> dict[Place, list[tuple[int, bytes]]]:
@@ -115,6 +156,37 @@ def check_stream(cast: Cast, brokers: Relay) -> None:
 def check_ledger(cast: Cast, committed: dict[Place, list[tuple[int, bytes]]]) -> None:
     for place, records in committed.items():
         check_read(cast.modern.read[place], records)
+
+
+def check_passed_on(bootstrap: str, committed: dict[Place, list[tuple[int, bytes]]]) -> None:
+    places = [(PASSED_ON, number) for number in range(PARTITIONS)]
+    found: dict[int, list[tuple[int, bytes]]] = {number: [] for number in range(PARTITIONS)}
+    for message in read_messages(bootstrap, places, "read_committed"):
+        found[message.partition() or 0].append((int(message.key() or b"-1"), bytes(message.value() or b"")))
+    offsets = offsets_committed(bootstrap)
+    for (_, partition), records in committed.items():
+        check_output(found[partition], [value for _, value in records], offsets[partition])
+
+
+def check_output(output: list[tuple[int, bytes]], expected: list[bytes], offsets: list[int]) -> None:
+    """Each record once and in order; and each transaction committed the offset that its records have as their key.
+
+    A transaction may have an offset twice: a broker had written it and was gone before it could say so.
+    """
+    assert [value for _, value in output] == expected
+    assert [key for key, _ in groupby(key for key, _ in output)] == [offset for offset, _ in groupby(offsets)]
+
+
+def offsets_committed(bootstrap: str) -> dict[int, list[int]]:
+    """By the transactions of the application that were committed, in each partition."""
+    offsets: dict[int, list[int]] = {number: [] for number in range(PARTITIONS)}
+    for message in read_messages(bootstrap, [("__consumer_offsets", 0)], "read_committed"):
+        key = CONSUMER_OFFSETS.read_key(bytes(message.key() or b""))
+        if isinstance(key, OffsetCommitKey) and key.group == APPLICATION:
+            value, _ = CONSUMER_OFFSETS.read_value(key, bytes(message.value() or b""))
+            assert isinstance(value, OffsetCommitValue)
+            offsets[key.partition].append(value.offset)
+    return offsets
 
 
 def check_read(read: list[tuple[int, bytes]], expected: list[tuple[int, bytes]]) -> None:
@@ -162,3 +234,26 @@ def test_what_is_lost_or_out_of_order_is_found(read: list[int]) -> None:
     check_read([*expected, *expected[1:]], expected)
     with pytest.raises((AssertionError, KeyError)):
         check_read([(offset, b"") for offset in read], expected)
+
+
+GOOD_OUTPUT = [(2, b"a"), (2, b"b"), (3, b"c"), (4, b"d")]
+
+
+@pytest.mark.parametrize(
+    ("output", "offsets"),
+    [
+        (GOOD_OUTPUT[1:], [2, 3, 4]),
+        ([*GOOD_OUTPUT, GOOD_OUTPUT[-1]], [2, 3, 4]),
+        ([*GOOD_OUTPUT[1::-1], *GOOD_OUTPUT[2:]], [2, 3, 4]),
+        (GOOD_OUTPUT, [2, 4]),
+        (GOOD_OUTPUT, [2, 3]),
+        (GOOD_OUTPUT, [2, 3, 4, 5]),
+        (GOOD_OUTPUT, [2, 3, 2, 4]),
+    ],
+    ids=["lost", "twice", "out of order", "offset left out", "no last offset", "output left out", "offset goes back"],
+)
+def test_output_that_does_not_agree_is_found(output: list[tuple[int, bytes]], offsets: list[int]) -> None:
+    expected = [value for _, value in GOOD_OUTPUT]
+    check_output(GOOD_OUTPUT, expected, [2, 3, 3, 4])
+    with pytest.raises(AssertionError):
+        check_output(output, expected, offsets)

@@ -6,7 +6,7 @@ waits for it to get on.
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from confluent_kafka import (
@@ -55,11 +55,14 @@ class SteadyClient:
 
     def wait_for(self, count: int) -> None:
         """Until it has got on so much in all."""
+        self._wait_until(lambda: self.done >= count, f"is at {count}")
+
+    def _wait_until(self, is_so: Callable[[], bool], what: str) -> None:
         with self._changed:
-            came = self._changed.wait_for(lambda: self.done >= count or self._failure is not None, _LIMIT_S)
+            came = self._changed.wait_for(lambda: is_so() or self._failure is not None, _LIMIT_S)
         if self._failure is not None:
             raise self._failure
-        assert came, f"{self.name} is at {self.done}, and should be at {count}"
+        assert came, f"it is not so that {self.name} {what}; it is at {self.done}"
 
     def _get_on(self, count: int = 1) -> None:
         with self._changed:
@@ -222,9 +225,7 @@ class GroupConsumer(SteadyClient):
 
     def wait_for_commit(self, place: Place, offset: int) -> None:
         """Until the broker acknowledged this offset of a partition, or one above it."""
-        with self._changed:
-            came = self._changed.wait_for(lambda: max(self.committed[place], default=-1) >= offset, _LIMIT_S)
-        assert came, f"{self.name} has committed {self.committed}, and should have {offset}"
+        self._wait_until(lambda: max(self.committed[place], default=-1) >= offset, f"has committed {offset}")
 
     def _work(self) -> None:
         self._consumer.subscribe([self._topic])
@@ -264,6 +265,15 @@ class GroupConsumer(SteadyClient):
 
 def read_all(bootstrap: str, places: Collection[Place], isolation: str) -> dict[Place, list[tuple[int, bytes]]]:
     """Offsets and values of partitions, from their beginnings to their ends, by a consumer of no group."""
+    found: dict[Place, list[tuple[int, bytes]]] = {place: [] for place in places}
+    for message in read_messages(bootstrap, places, isolation):
+        place = message.topic() or "", message.partition() or 0
+        found[place].append((message.offset() or 0, bytes(message.value() or b"")))
+    return found
+
+
+def read_messages(bootstrap: str, places: Collection[Place], isolation: str) -> Iterator[Message]:
+    """As `read_all`, with all that a record has."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap,
@@ -273,20 +283,17 @@ def read_all(bootstrap: str, places: Collection[Place], isolation: str) -> dict[
             "enable.partition.eof": True,
         }
     )
-    found: dict[Place, list[tuple[int, bytes]]] = {place: [] for place in places}
     at_end: set[Place] = set()
     try:
         consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
-        while len(at_end) < len(found):
+        while len(at_end) < len(places):
             for message in consumer.consume(500, _POLL_S):
                 error = message.error()
-                place = message.topic() or "", message.partition() or 0
                 if error is None:
-                    found[place].append((message.offset() or 0, bytes(message.value() or b"")))
+                    yield message
                 elif error.code() == KafkaError._PARTITION_EOF:
-                    at_end.add(place)
+                    at_end.add((message.topic() or "", message.partition() or 0))
                 elif error.fatal():
                     raise KafkaException(error)
     finally:
         consumer.close()
-    return found
