@@ -19,9 +19,11 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
 
 from odradek.testing import RunningBroker, running_broker
 from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.committing import begin_at_the_start
 from odradek.testing.raw_client import RawClient
 from odradek.testing.reading import read_partition
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
@@ -178,6 +180,7 @@ def play(java_program: list[str], protocols: Sequence[str], members_of_each: int
     programs = {JAVA: java_program, CONFLUENT: [sys.executable, "-P", str(HERE / "members.py")]}
     with running_broker(SETTINGS) as broker:
         broker.create_topic(TOPIC, PARTITIONS)
+        begin_at_the_start(AdminClient({"bootstrap.servers": broker.bootstrap}), GROUP, TOPIC, PARTITIONS)
         with ExitStack() as playing:
             clients = {
                 (protocol, client): playing.enter_context(

@@ -12,6 +12,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from odradek.model.error_code import ErrorCode
 from odradek.testing import RunningBroker, running_broker
+from odradek.testing.committing import begin_at_the_start
 from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from odradek.wire.messages.consumer_group_heartbeat import (
@@ -174,7 +175,10 @@ def test_partitions_that_are_added_are_read(topic: str, consumer: Make, admin: A
     poll_until(lambda: has(reader) == all_of(topic, 6), reader)
 
 
-def test_a_group_outlives_a_crash_of_the_broker(topic: str, consumer: Make, broker: RunningBroker) -> None:
+def test_a_group_outlives_a_crash_of_the_broker(
+    topic: str, consumer: Make, broker: RunningBroker, admin: AdminClient
+) -> None:
+    begin_at_the_start(admin, topic, topic, PARTITIONS)
     first, second = consumer(topic, topic), consumer(topic, topic)
     poll_until(shared(topic, first, second), first, second)
     before = has(first), has(second)
