@@ -5,58 +5,45 @@ stays in the user's cache directory. Where it cannot be had, `Unavailable` says 
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from odradek.model.errors import OdradekError
 from odradek.testing.broker import BrokerFailed
-from odradek.testing.cache import user_cache
+from odradek.testing.maven import Artifact, Unavailable, Wanted, installed
+
+__all__ = ["VERSION", "ApacheKafka", "Broker", "Ended", "RunningKafka", "Unavailable", "find", "find_streams"]
 
 VERSION = "4.3.0"
 JAVA_LEAST = 17
-_FETCH_S = 900
 _START_S = 60
 _STOP_S = 30
 _POLL_S = 0.1
 
-_Artifact = tuple[str, str, str]
-"""Group, name and version."""
-_ARTIFACTS = (
-    ("org.apache.kafka", "kafka-tools", VERSION),
-    ("org.apache.kafka", "kafka_2.13", VERSION),
-    ("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"),
-    ("org.apache.logging.log4j", "log4j-core", "2.24.3"),
+_KAFKA = Wanted(
+    f"Apache Kafka {VERSION}",
+    f"apache-kafka-{VERSION}",
+    (
+        Artifact("org.apache.kafka", "kafka-tools", VERSION),
+        Artifact("org.apache.kafka", "kafka_2.13", VERSION),
+        Artifact("org.apache.logging.log4j", "log4j-slf4j-impl", "2.24.3"),
+        Artifact("org.apache.logging.log4j", "log4j-core", "2.24.3"),
+    ),
 )
-_STREAMS = (("org.apache.kafka", "kafka-streams", VERSION),)
+_STREAMS = Wanted(
+    f"Kafka Streams {VERSION}", f"kafka-streams-{VERSION}", (Artifact("org.apache.kafka", "kafka-streams", VERSION),)
+)
 """For the few tests that need it: its store is large."""
-_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
-_LOGGING = """\
-status=error
-appender.c.type=Console
-appender.c.name=c
-appender.c.target=SYSTEM_ERR
-appender.c.layout.type=PatternLayout
-appender.c.layout.pattern=[%d] %p %m (%c)%n
-rootLogger.level=warn
-rootLogger.appenderRef.c.ref=c
-"""
 _TOOL_OPTIONS = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 _BROKER_OPTIONS = ("-Xmx1g", "-Xms256m", "-XX:+UseG1GC")
 _UTF_8 = ("-Dfile.encoding=UTF-8", "-Dstdout.encoding=UTF-8", "-Dsun.stdout.encoding=UTF-8")
-
-
-class Unavailable(OdradekError):
-    """Apache Kafka cannot be had on this machine."""
 
 
 class Ended(NamedTuple):
@@ -166,12 +153,12 @@ class RunningKafka:
 def find() -> ApacheKafka:
     """The installation in the user's cache, fetched if it is not there yet. Raises Unavailable."""
     java = _find_java()
-    return ApacheKafka(java, _installed("apache-kafka", _ARTIFACTS))
+    return ApacheKafka(java, installed(_KAFKA))
 
 
 def find_streams() -> str:
     """The class path of Kafka Streams, fetched as the rest is. Raises Unavailable."""
-    return str(_installed("kafka-streams", _STREAMS) / "libs" / "*")
+    return str(installed(_STREAMS) / "libs" / "*")
 
 
 def _find_java() -> str:
@@ -189,70 +176,6 @@ def _find_java() -> str:
         found = said.partition("\n")[0] or "says nothing of its version"
         raise Unavailable(f"Apache Kafka needs Java {JAVA_LEAST} or later; {java}: {found}")
     return java
-
-
-# --- fetching
-
-
-def _installed(name: str, artifacts: Sequence[_Artifact]) -> Path:
-    target = user_cache() / f"{name}-{VERSION}"
-    if not target.is_dir():  # it gets this name only when it is complete
-        _fetch(target, artifacts)
-    return target
-
-
-def _fetch(target: Path, artifacts: Sequence[_Artifact]) -> None:
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise Unavailable(f"Apache Kafka {VERSION} is not fetched yet, and there is no Maven (mvn) to fetch it with")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with (target.parent / f"{target.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # the second of two waits, and finds it done
-            if not target.is_dir():
-                _fetch_alone(maven, target, artifacts)
-    except OSError as error:
-        raise Unavailable(f"Apache Kafka {VERSION} cannot be kept in {target.parent}: {error.strerror}") from None
-
-
-def _fetch_alone(maven: str, target: Path, artifacts: Sequence[_Artifact]) -> None:
-    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as unfinished:
-        work = Path(unfinished) / "work"
-        work.mkdir()
-        (work / "pom.xml").write_text(_pom(artifacts), encoding="utf-8")
-        installed = Path(unfinished) / target.name
-        command = [
-            maven,
-            "-q",
-            "-B",
-            "-ntp",
-            _COPY,
-            f"-DoutputDirectory={installed / 'libs'}",
-            "-DincludeScope=runtime",
-        ]
-        try:
-            result = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=_FETCH_S, check=False)
-        except subprocess.TimeoutExpired:
-            raise Unavailable(f"Maven did not fetch Apache Kafka {VERSION} within {_FETCH_S} s") from None
-        _, first, version = artifacts[0]
-        if result.returncode != 0 or not (installed / "libs" / f"{first}-{version}.jar").exists():
-            lines = (result.stdout + result.stderr).splitlines()
-            why = next((line for line in lines if "ERROR" in line), "it says nothing of why")
-            raise Unavailable(f"Maven could not fetch Apache Kafka {VERSION}: {why}")
-        (installed / "log4j2.properties").write_text(_LOGGING, encoding="utf-8")
-        installed.rename(target)  # killed before here: the half-done one has another name, and is fetched anew
-
-
-def _pom(artifacts: Sequence[_Artifact]) -> str:
-    dependencies = "".join(
-        f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>"
-        "</dependency>"
-        for group, artifact, version in artifacts
-    )
-    return (
-        "<project><modelVersion>4.0.0</modelVersion><groupId>odradek</groupId><artifactId>apache-kafka</artifactId>"
-        f"<version>1</version><dependencies>{dependencies}</dependencies></project>"
-    )
 
 
 # --- a broker's life
