@@ -41,5 +41,5 @@ def test_jars_are_fetched_without_what_they_depend_on(programs: Path, tmp_path: 
 
 
 def test_no_maven_is_told_in_a_line(programs: Path) -> None:
-    with pytest.raises(Unavailable, match="connector .* there is no Maven"):
+    with pytest.raises(Unavailable, match=r"connector .* there is no Maven"):
         spark_connector.jars()
