@@ -1,0 +1,72 @@
+"""The record batches of one answer: found in its bytes, and which of them a reader sees."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from odradek.model.errors import CorruptBatch
+from odradek.records.batch import HEAD_SIZE, LOG_OVERHEAD, BatchHead, check_crc, parse_head
+from odradek.records.control import end_txn_marker
+from odradek.spark.reading.errors import CorruptRecords
+
+AbortedTransactions = Sequence[tuple[int, int]]
+"""Producer id and first offset of each."""
+
+
+class Batch(NamedTuple):
+    """A whole batch: `head.size` bytes of `data` from `at` on."""
+
+    head: BatchHead
+    data: memoryview
+    at: int
+
+    @property
+    def view(self) -> memoryview:
+        return self.data[self.at : self.at + self.head.size]
+
+
+def split(records: memoryview, place: str, position: int) -> list[Batch]:
+    """The whole ones: a broker cuts the last one off where its limit is, also within its head.
+
+    `position` is the offset that was asked for. Raises CorruptRecords where there is no batch where one should be; CRCs
+    are not looked at.
+    """
+    batches: list[Batch] = []
+    at, size = 0, len(records)
+    while size - at >= HEAD_SIZE:
+        try:
+            head = parse_head(records, at)
+        except CorruptBatch as error:
+            last = batches[-1].head.next_offset if batches else position
+            raise CorruptRecords(place, last, str(error)) from None
+        if head.length + LOG_OVERHEAD > size - at:
+            break
+        batches.append(Batch(head, records, at))
+        at += head.length + LOG_OVERHEAD
+    return batches
+
+
+def visible(batches: Sequence[Batch], aborted: AbortedTransactions, place: str) -> Iterator[Batch]:
+    """Without those that have no records for a reader: control batches, emptied ones, those of aborted transactions.
+
+    `aborted` has the transactions that were aborted among the batches, and is empty where that does not matter. Raises
+    CorruptRecords where a CRC is wrong, before anything behind it is believed.
+    """
+    coming = sorted(aborted, key=lambda transaction: transaction[1], reverse=True)
+    being_aborted: set[int] = set()
+    for batch in batches:
+        head = batch.head
+        while coming and coming[-1][1] <= head.last_offset:
+            being_aborted.add(coming.pop()[0])
+        try:
+            check_crc(batch.view, head)
+            if head.is_control and being_aborted and _is_abort(batch):
+                being_aborted.discard(head.producer_id)
+        except CorruptBatch as error:
+            raise CorruptRecords(place, head.base_offset, str(error)) from None
+        if not head.is_control and head.count and not (head.is_transactional and head.producer_id in being_aborted):
+            yield batch
+
+
+def _is_abort(batch: Batch) -> bool:
+    marker = end_txn_marker(batch.view, batch.head)
+    return marker is not None and not marker.commit

@@ -1,0 +1,152 @@
+"""The kernel as machine code: compiled by numba once on a machine, kept on disk, loaded without numba.
+
+To import numba takes as long as to read a million rows, and every worker of Spark would do so. LLVM alone loads what
+numba has made in a few milliseconds. For this, the code must call nothing of numba's: an optimisation over the whole of
+it removes the paths by which numba would raise, as the kernel never does, and the result is looked at before it is
+kept.
+"""
+
+import fcntl
+import hashlib
+import logging
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import CFUNCTYPE, c_int64, c_void_p
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import llvmlite.binding as llvm
+
+from odradek.spark.reading.layout import PARAMETERS
+
+_log = logging.getLogger("odradek.spark")
+_SYMBOL = "odradek_decode"
+_SOURCES = ("compiled.py", "kernel.py", "layout.py")
+_ENVIRONMENT = "ODRADEK_CACHE_DIR"
+
+
+class Kernel(Protocol):
+    def __call__(self, *arguments: int) -> int:
+        """Addresses and numbers, as `layout.PARAMETERS` has them. The lock of the interpreter is free meanwhile."""
+
+
+@cache
+def load_kernel() -> Kernel:
+    """From disk, else compiled and kept there. Without a directory to keep it in, it is compiled in every process."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    folder = cache_folder()
+    if folder is None:
+        _log.warning("no directory to keep compiled code in: set %s to one", _ENVIRONMENT)
+        return _link(_compile())
+    path = folder / f"decode-{_fingerprint()}.o"
+    if not path.exists():
+        with _one_at_a_time(folder / "compiling.lock"):
+            if not path.exists():
+                _keep(path, _compile())
+    return _link(path.read_bytes())
+
+
+def cache_folder() -> Path | None:
+    """The first of these that is ours to write to: the one of the environment, that of the user, a temporary one."""
+    named = os.environ.get(_ENVIRONMENT)
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    spare = os.path.join(tempfile.gettempdir(), f"odradek-{os.getuid()}")
+    for folder in (Path(named),) if named else (Path(home, "odradek"), Path(spare)):
+        if _is_ours(folder):
+            return folder
+    return None
+
+
+def _is_ours(folder: Path) -> bool:
+    """What lies there is run: nobody else may be able to put it there."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError:
+        return False
+    writable_by_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return status.st_uid == os.getuid() and not writable_by_others and os.access(folder, os.W_OK)
+
+
+def _fingerprint() -> str:
+    """Of all that the code depends on. A home directory may be shared by machines that are not alike."""
+    digest = hashlib.sha256()
+    for name in _SOURCES:
+        digest.update(Path(__file__).with_name(name).read_bytes())
+    for text in (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()):
+        digest.update(text.encode())
+    digest.update(f"numba {version('numba')} llvmlite {version('llvmlite')}".encode())
+    return digest.hexdigest()[:32]
+
+
+@contextmanager
+def _one_at_a_time(path: Path) -> Iterator[None]:
+    """Workers start together: one compiles, the others wait for what it leaves."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # goes away with the process, however that ends
+        yield
+
+
+def _keep(path: Path, code: bytes) -> None:
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_bytes(code)
+    temporary.rename(path)
+
+
+def _link(code: bytes) -> Kernel:
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+    engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    kinds = [c_int64 if kind == "number" else c_void_p for kind in PARAMETERS.values()]
+    function: Any = CFUNCTYPE(c_int64, *kinds)(engine.get_function_address(_SYMBOL))
+    function.engine = engine  # the code goes when it goes
+    return function  # type: ignore[no-any-return]
+
+
+def _machine() -> llvm.TargetMachine:
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=3,
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def _compile() -> bytes:
+    from numba import cfunc, types
+
+    from odradek.spark.reading.kernel import decode
+
+    items = {"u1": types.uint8, "i4": types.int32, "i8": types.int64}
+    kinds: list[Any] = [
+        types.CPointer(items[kind]) if kind in items else types.int64  # type: ignore[no-untyped-call]
+        for kind in PARAMETERS.values()
+    ]
+    entry = cfunc(types.int64(*kinds))(decode.py_func)
+    module = llvm.parse_assembly(entry.inspect_llvm())
+    for function in module.functions:
+        if not function.is_declaration:
+            function.linkage = "external" if function.name == entry.native_name else "internal"
+        if function.name == entry.native_name:
+            function.name = _SYMBOL
+    return _optimise(module)
+
+
+def _optimise(module: llvm.ModuleRef) -> bytes:
+    machine = _machine()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    builder.getModulePassManager().run(module, builder)
+    sweep = llvm.create_new_module_pass_manager()
+    sweep.add_global_dead_code_eliminate_pass()
+    sweep.run(module, builder)
+    missing = [each.name for each in module.functions if each.is_declaration and not each.name.startswith("llvm.")]
+    if missing:  # LLVM ends the process when it is told to link such code
+        raise RuntimeError(f"the compiled kernel calls {', '.join(sorted(missing))}")
+    return bytes(machine.emit_object(module))

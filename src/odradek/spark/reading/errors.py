@@ -1,0 +1,71 @@
+"""What can go wrong while a range is read. Each message names the partition, in one line that a person can act on."""
+
+from base64 import urlsafe_b64encode
+
+from odradek.model.errors import CorruptBatch, OdradekError
+
+
+class ReadError(OdradekError):
+    """The root of what reading raises, next to what the client raises for a cluster that cannot be reached."""
+
+
+class CorruptRecords(ReadError, CorruptBatch):
+    """Bytes that a broker sent as record batches, and that are none."""
+
+    def __init__(self, place: str, offset: int, reason: str) -> None:
+        super().__init__(
+            f"{place} has a corrupt batch at offset {offset}: {reason}; "
+            f"to go on without it, start behind that offset (startingOffsets)"
+        )
+        self.offset = offset
+
+
+class UnfitTimestamp(ReadError):
+    """A time that Spark's timestamps, in microseconds, cannot hold."""
+
+    def __init__(self, place: str, offset: int, timestamp_ms: int) -> None:
+        super().__init__(
+            f"{place} has a record at offset {offset} whose timestamp, {timestamp_ms} ms, is beyond what Spark can "
+            f"hold; read the other columns with the option columns, or start behind that offset (startingOffsets)"
+        )
+
+
+class DataLoss(ReadError):
+    """Offsets of the range are not there any more."""
+
+    def __init__(self, place: str, first: int, next_offset: int) -> None:
+        super().__init__(
+            f"{place} has lost the offsets {first} to {next_offset - 1}: they expired, or the topic was truncated; "
+            f"with failOnDataLoss=false they are skipped"
+        )
+        self.first = first
+        self.next_offset = next_offset
+
+
+class TopicReplaced(ReadError):
+    """A topic of the same name, but not the one whose offsets are known."""
+
+    def __init__(self, topic: str, known: bytes, found: bytes) -> None:
+        super().__init__(
+            f"topic {topic} was deleted and created again: its id was {_text(known)} and is {_text(found)} now, so its "
+            f"offsets mean nothing any more; start anew, with another checkpoint"
+        )
+
+
+class NoSuchPartition(ReadError):
+    def __init__(self, place: str) -> None:
+        super().__init__(f"{place} does not exist any more")
+
+
+class Unread(ReadError):
+    """The partition did not give what is left of the range, for a reason that did not pass in time."""
+
+    def __init__(self, place: str, left: tuple[int, int], timeout_s: float, reason: str) -> None:
+        super().__init__(
+            f"{place} could not be read from offset {left[0]} on, up to {left[1]}, within {timeout_s:g} s: {reason}"
+        )
+
+
+def _text(topic_id: bytes) -> str:
+    """As Kafka's tools print it."""
+    return urlsafe_b64encode(topic_id).decode().rstrip("=")

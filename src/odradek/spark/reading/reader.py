@@ -1,0 +1,43 @@
+"""A range read: the next answer is on its way while this one is decoded, and while Spark takes the rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from odradek.spark.reading.batches import visible
+from odradek.spark.reading.connected import here
+from odradek.spark.reading.decode import Decoder
+from odradek.spark.reading.fetching import Fetching
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    import pyarrow as pa
+
+    from odradek.spark.reading.fetching import Fetched
+    from odradek.spark.reading.range import Range, ReadSetting
+
+
+def read(range: Range, setting: ReadSetting) -> Iterator[pa.RecordBatch]:
+    if range.start >= range.end:
+        return
+    answers = _answers(range, setting)
+    decoder = Decoder(range, setting)
+    try:
+        for batches, aborted in answers:
+            yield from decoder.decode(visible(batches, aborted, decoder.place))
+    finally:
+        answers.close()
+
+
+def _answers(range: Range, setting: ReadSetting) -> Generator[Fetched]:
+    """Two of them are in memory at a time: the one that was given, and the one that comes next."""
+    connected = here()
+    fetching = Fetching(connected.client(setting), range, setting)
+    coming = connected.submit(fetching.fetch())
+    try:
+        while (fetched := coming.result()) is not None:
+            coming = connected.submit(fetching.fetch())
+            yield fetched
+    finally:
+        coming.cancel()
