@@ -54,22 +54,23 @@ class Row:
 
 
 class Table:
-    """Figures by row and broker, over the rounds."""
+    """Figures by row and broker, over the rounds; or by row and whatever else is compared."""
 
-    def __init__(self) -> None:
+    def __init__(self, ours: str = OURS, theirs: str = THEIRS) -> None:
+        self.ours, self.theirs = ours, theirs
         self._values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         self._load: dict[str, list[float]] = defaultdict(list)
 
     def add(self, what: str, broker: str, value: float, load_cpu: float | None = None) -> None:
         self._values[what][broker].append(value)
-        if load_cpu is not None and broker == OURS:
+        if load_cpu is not None and broker == self.ours:
             self._load[what].append(load_cpu)
 
     def has(self, what: str) -> bool:
         return what in self._values
 
     def row(self, what: str, unit: str, bar: Bar) -> Row:
-        ours, theirs = (median(self._values[what][name]) for name in (OURS, THEIRS))
+        ours, theirs = (median(self._values[what][name]) for name in (self.ours, self.theirs))
         load = median(self._load[what]) if self._load[what] else None
         return Row(what, unit, ours, theirs, bar.text, bar.is_met(ours, theirs) if bar.text else None, load)
 
@@ -112,8 +113,8 @@ def new_topic(broker: Running, name: str, partitions: int) -> str:
     return name
 
 
-def show(rows: list[Row]) -> None:
-    lines: list[tuple[str, ...]] = [("", "odradek", "Apache Kafka", "ratio", "bar", "load's CPU")]
+def show(rows: list[Row], ours: str = OURS, theirs: str = THEIRS) -> None:
+    lines: list[tuple[str, ...]] = [("", ours, theirs, "ratio", "bar", "load's CPU")]
     for row in rows:
         bar = row.bar if row.met is None else f"{row.bar}: {'met' if row.met else 'MISSED'}"
         load = "" if row.load_cpu is None else f"{row.load_cpu:.2f}"

@@ -1,0 +1,241 @@
+"""Our Spark source and sink next to Spark's own Kafka connector: ./run bench spark
+
+Both connectors in the same sessions of the same Spark, on the same topics, in turn, round by round after a round that
+does not count; and all of it once with odradek as the broker and once with Apache Kafka. Rows are counted in every
+query. What a fresh session does first is timed in processes of its own. The table has medians.
+
+--quick has small topics and few rounds, and says little: it shows that all of it runs. The whole needs about 6 GB in
+the temporary directory. Needs Apache Kafka and the connector (Java and, at first, Maven).
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import harness
+from contenders import ApacheKafka, Contender, Odradek, Running, running
+from spark_topics import Filled, create, fill
+from versus import NO_BAR, Bar, Row, Table, at_least, at_most, prepared, progress, show, work_directory
+
+from odradek.records.batch import Codec
+from odradek.testing import spark_connector
+from odradek.testing.apache_kafka import VERSION, Unavailable
+
+OURS, THEIRS = "odradek's", "Spark's connector"
+FORMATS = {OURS: "odradek", THEIRS: "kafka"}
+NOT_ABOVE = at_most(1, "not above")
+GROWTH_PARTITIONS = (1, 6, 60)
+GROWTH_CORES = (1, 2)
+RATE = 10_000
+# As Apache Kafka has them by default when it is one node: these two topics have three replicas otherwise.
+ONE_NODE = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much is read, written and streamed."""
+
+    small: int
+    """Rows of 100 bytes."""
+    large: int
+    """Rows of 1,000 bytes."""
+    rounds: int
+    stream_s: int
+    warm_up_s: int
+
+
+WHOLE = Sizes(3_000_000, 1_000_000, rounds=3, stream_s=20, warm_up_s=10)
+QUICK = Sizes(200_000, 50_000, rounds=1, stream_s=5, warm_up_s=5)
+
+
+@dataclass
+class Stage:
+    """What the parts share: brokers that run, topics that are filled, and the table."""
+
+    sizes: Sizes
+    brokers: dict[str, Running]
+    table: Table = field(default_factory=lambda: Table(OURS, THEIRS))
+    rows: list[tuple[str, str, Bar]] = field(default_factory=list)
+    """In the order in which they are shown."""
+    filled: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def add(self, what: str, side: str, value: float, unit: str, bar: Bar) -> None:
+        if not self.table.has(what):
+            self.rows.append((what, unit, bar))
+        self.table.add(what, side, value)
+        progress(f"  {side:18} {what:75} {value:12,.1f} {unit}")
+
+    def job(self, side: str, broker: str, topic: Filled, **options: str) -> dict[str, Any]:
+        """To read the topic, which is filled at its first use."""
+        address = self.brokers[broker].address
+        if (broker, topic.name) not in self.filled:
+            self.filled[broker, topic.name] = fill(address, topic)
+            os.sync()
+        given = {"kafka.bootstrap.servers": address, "subscribe": topic.name, **options}
+        return {"format": FORMATS[side], "options": given, "rows": self.filled[broker, topic.name]}
+
+
+# --- the parts
+
+
+def measure_read(stage: Stage) -> None:
+    """Warm reads of all columns, and of some."""
+    small, large = stage.sizes.small, stage.sizes.large
+    topics = {
+        f"{small:,} x 100 B": Filled("small", small, 100),
+        f"{small:,} x 100 B, zstd": Filled("small-zstd", small, 100, Codec.ZSTD),
+        f"{large:,} x 1,000 B": Filled("large", large, 1_000),
+        f"{large:,} x 1,000 B, zstd": Filled("large-zstd", large, 1_000, Codec.ZSTD),
+    }
+    for size, topic in topics.items():
+        for broker in stage.brokers:
+            theirs = stage.job(THEIRS, broker, topic)
+            ours = stage.job(OURS, broker, topic)
+            narrow = stage.job(OURS, broker, topic, columns="value,timestamp")
+            taken = run_spark("read", cores=2, jobs=[theirs, ours, narrow], rounds=stage.sizes.rounds)["seconds"]
+            for what, bar, times in (("all columns", at_least(1.5), taken[1]), ("columns", at_least(1.8), taken[2])):
+                row = f"read {size}, {what}, from {broker}"
+                for side, sides_times in ((THEIRS, taken[0]), (OURS, times)):
+                    for seconds in sides_times:
+                        stage.add(row, side, theirs["rows"] / seconds, "rows/s", bar)
+
+
+def measure_growth(stage: Stage) -> None:
+    rows = stage.sizes.small
+    for partitions in GROWTH_PARTITIONS:
+        topic = Filled(f"growth-{partitions}", rows, 100, partitions=partitions)
+        for cores in GROWTH_CORES:
+            sides = [(broker, side) for broker in stage.brokers for side in (THEIRS, OURS)]
+            jobs = [stage.job(side, broker, topic) for broker, side in sides]
+            taken = run_spark("read", cores=cores, jobs=jobs, rounds=stage.sizes.rounds)["seconds"]
+            for (broker, side), job, times in zip(sides, jobs, taken, strict=True):
+                row = f"read {rows:,} x 100 B in {partitions} partitions on {cores} cores, from {broker}"
+                for seconds in times:
+                    stage.add(row, side, job["rows"] / seconds, "rows/s", NO_BAR)
+
+
+def measure_first(stage: Stage) -> None:
+    """A fresh session each time: a query of one row, and the large read cold."""
+    tiny = Filled("tiny", 1_000, 100, partitions=1)
+    small = Filled("small", stage.sizes.small, 100)
+    for _ in range(stage.sizes.rounds):
+        for broker in stage.brokers:
+            for side in (THEIRS, OURS):
+                seconds = run_spark("first", job=stage.job(side, broker, tiny))["seconds"]
+                stage.add(f"first query of a fresh session, from {broker}", side, seconds, "s", NOT_ABOVE)
+            for side in (THEIRS, OURS):
+                job = stage.job(side, broker, small)
+                seconds = run_spark("first", job=job)["seconds"]
+                row = f"read {stage.sizes.small:,} x 100 B cold, from {broker}"
+                stage.add(row, side, job["rows"] / seconds, "rows/s", NO_BAR)
+
+
+def measure_stream(stage: Stage) -> None:
+    times = {"rate": RATE, "seconds": stage.sizes.stream_s, "warm_up": stage.sizes.warm_up_s}
+    for number in range(stage.sizes.rounds):
+        for broker, running_broker in stage.brokers.items():
+            for side in (THEIRS, OURS):
+                source = f"steady-{FORMATS[side]}-{number}"
+                create(running_broker.address, source, 1)
+                options = {"kafka.bootstrap.servers": running_broker.address, "subscribe": source}
+                job = {"format": FORMATS[side], "options": options}
+                got = run_spark("stream", job=job, **times)
+                for cut in ("p50", "p99"):
+                    row = f"{RATE:,} events/s to foreachBatch, {cut}, from {broker}"
+                    stage.add(row, side, got[f"{cut}_ms"], "ms", NOT_ABOVE)
+                job |= {"target": f"{source}-out", "sink_options": {}}
+                got = run_spark("stream_to_sink", job=job, **times)
+                for cut in ("p50", "p99"):
+                    row = f"{RATE:,} events/s to a topic, {cut}, on {broker}"
+                    stage.add(row, side, got[f"{cut}_ms"], "ms", at_most(1.5))
+
+
+def measure_write(stage: Stage) -> None:
+    rows = stage.sizes.small
+    for broker, running_broker in stage.brokers.items():
+        options = {"kafka.bootstrap.servers": running_broker.address}
+        theirs = {"format": FORMATS[THEIRS], "options": options, "rows": rows, "value_bytes": 100}
+        ours = {**theirs, "format": FORMATS[OURS]}
+        once = {**ours, "options": {**options, "exactlyOnce": "true"}}
+        taken = run_spark("write", jobs=[theirs, ours, once], rounds=stage.sizes.rounds)["seconds"]
+        for what, times in (("at least once", taken[1]), ("exactly once", taken[2])):
+            for side, sides_times in ((THEIRS, taken[0]), (OURS, times)):
+                for seconds in sides_times:
+                    row = f"write {rows:,} x 100 B {what}, to {broker}"
+                    stage.add(row, side, rows / seconds, "rows/s", at_least(1.0))
+
+
+def measure_memory(stage: Stage) -> None:
+    """Ours beside ours: ten times the topic must not take more memory. The connector has no Python workers."""
+    few = Filled("memory-few", stage.sizes.small // 10, 100)
+    many = Filled("small", stage.sizes.small, 100)
+    row = f"memory of a worker, {many.rows:,} rows next to {few.rows:,}"
+    for broker in stage.brokers:
+        for side, topic in ((THEIRS, few), (OURS, many)):
+            peak = run_spark("memory", job=stage.job(OURS, broker, topic))["peak_mb"]
+            stage.add(f"{row}, from {broker}", side, peak, "MB", at_most(1.2))
+
+
+PARTS: dict[str, Callable[[Stage], None]] = {
+    "read": measure_read,
+    "first": measure_first,
+    "growth": measure_growth,
+    "stream": measure_stream,
+    "write": measure_write,
+    "memory": measure_memory,
+}
+
+
+# --- the whole
+
+
+def run_spark(name: str, **parameters: Any) -> Any:
+    """In a process of its own, which has both connectors."""
+    script = str(Path(__file__).with_name("spark_load.py"))
+    done = subprocess.run(
+        [sys.executable, script, name, json.dumps(parameters)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{name} failed: {done.stderr[-4000:]}")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def rows_of(stage: Stage) -> Iterator[Row]:
+    for row in stage.rows:
+        yield stage.table.row(*row)
+
+
+def main() -> None:
+    parser = harness.parser(__doc__ or "", rounds=WHOLE.rounds)
+    parser.add_argument("--quick", action="store_true", help="small topics, one round")
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part of it; may be given again")
+    options = parser.parse_args()
+    sizes = QUICK if options.quick else Sizes(**(asdict(WHOLE) | {"rounds": options.rounds}))
+    try:
+        spark_connector.jars()
+        contenders: list[Contender] = [Odradek(), ApacheKafka(ONE_NODE)]
+    except Unavailable as error:
+        sys.exit(f"bench spark: {error}")
+    with work_directory() as root, ExitStack() as stack:
+        brokers = {each.name: stack.enter_context(running(each, prepared(each, root))) for each in contenders}
+        stage = Stage(sizes, brokers)
+        for name, part in PARTS.items():
+            if not options.only or name in options.only:
+                progress(name)
+                part(stage)
+    rows = list(rows_of(stage))
+    show(rows, OURS, THEIRS)
+    if options.save:
+        versions = {"apache_kafka": VERSION, "spark": version("pyspark"), "connector": spark_connector.VERSION}
+        harness.save("spark", {**versions, "sizes": asdict(sizes), "rows": list(map(asdict, rows))})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""The Spark side of `./run bench spark`: pieces of work in one session, in a process of its own.
+
+Not to be run by hand: `spark_load.py NAME PARAMETERS`, where the parameters are JSON. Prints one line of JSON. A job is
+a dictionary: `format` (kafka is Spark's own connector, odradek is ours), `options`, and the number of `rows` that must
+come out, so that a query that reads less is no fast one.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import quantiles
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from raw import Raw
+from spark_topics import SENT_AT, create
+
+from odradek.testing import spark_connector
+
+Job = dict[str, Any]
+_POLL_S = 0.02
+_WAIT_S = 120
+
+
+@contextmanager
+def session(cores: int, *, connector: bool = True) -> Iterator[SparkSession]:
+    builder = (
+        SparkSession.builder.master(f"local[{cores}]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+    )
+    if connector:
+        builder = builder.config("spark.jars", spark_connector.jars())
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+# --- reading
+
+
+def read(cores: int, jobs: list[Job], rounds: int) -> dict[str, Any]:
+    """Every job in every round, forwards and backwards in turn, after a round that does not count."""
+    seconds: list[list[float]] = [[] for _ in jobs]
+    with session(cores) as spark:
+        for number in range(rounds + 1):
+            order = list(range(len(jobs)))
+            for each in reversed(order) if number % 2 else order:
+                taken = _read_once(spark, jobs[each])
+                if number:
+                    seconds[each].append(taken)
+    return {"seconds": seconds}
+
+
+def first(job: Job) -> dict[str, Any]:
+    """A query in a session that has done nothing before."""
+    with session(2, connector=job["format"] == "kafka") as spark:
+        return {"seconds": _read_once(spark, job)}
+
+
+def _read_once(spark: SparkSession, job: Job) -> float:
+    begin = time.perf_counter()
+    rows = spark.read.format(job["format"]).options(**job["options"]).load()
+    (answer,) = rows.agg(f.count("*"), f.sum(f.length("value")), f.max("timestamp")).collect()
+    taken = time.perf_counter() - begin
+    if answer[0] != job["rows"]:
+        raise RuntimeError(f"{answer[0]} rows were read, of {job['rows']}: {job}")
+    return taken
+
+
+def memory(job: Job) -> dict[str, Any]:
+    """The most that any Python worker of Spark held while it read a topic, in MB."""
+    with session(2) as spark, _watched_workers() as peak:
+        _read_once(spark, job)
+    return {"peak_mb": max(peak.values(), default=0.0)}
+
+
+@contextmanager
+def _watched_workers() -> Iterator[dict[int, float]]:
+    peak: dict[int, float] = {}
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_POLL_S):
+            for pid in _workers():
+                peak[pid] = max(peak.get(pid, 0.0), _most_resident_mb(pid))
+
+    thread = threading.Thread(target=watch, name="memory of workers")
+    thread.start()
+    try:
+        yield peak
+    finally:
+        over.set()
+        thread.join()
+
+
+def _workers() -> list[int]:
+    """Processes that Spark's daemon forked, of this session: descendants of this process."""
+    parents: dict[int, int] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            except OSError:  # it is gone
+                continue
+    return [pid for pid in parents if _is_below(pid, parents) and b"pyspark.daemon" in _command(pid)]
+
+
+def _is_below(pid: int, parents: dict[int, int]) -> bool:
+    while pid in parents:
+        pid = parents[pid]
+        if pid == os.getpid():
+            return True
+    return False
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def _most_resident_mb(pid: int) -> float:
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM")), 0.0)
+
+
+# --- writing
+
+
+def write(jobs: list[Job], rounds: int) -> dict[str, Any]:
+    """Each job writes to a new topic of its own in each round."""
+    seconds: list[list[float]] = [[] for _ in jobs]
+    with session(2) as spark:
+        for number in range(rounds + 1):
+            order = list(range(len(jobs)))
+            for each in reversed(order) if number % 2 else order:
+                topic = f"written-{each}-{number}"
+                taken = _write_once(spark, jobs[each], topic)
+                if number:
+                    seconds[each].append(taken)
+    return {"seconds": seconds}
+
+
+def _write_once(spark: SparkSession, job: Job, topic: str) -> float:
+    address = job["options"]["kafka.bootstrap.servers"]
+    create(address, topic, 6)
+    value = f.rpad(f.col("id").cast("string"), job["value_bytes"], "x").cast("binary")
+    rows = spark.range(0, job["rows"], 1, 2).select(f.col("id").cast("string").alias("key"), value.alias("value"))
+    begin = time.perf_counter()
+    rows.write.format(job["format"]).options(topic=topic, **job["options"]).mode("append").save()
+    taken = time.perf_counter() - begin
+    raw = Raw(address)
+    arrived = sum(raw.end_offsets(topic, 6))
+    raw.delete_topics([topic])
+    raw.close()
+    if arrived < job["rows"]:  # transactions leave markers, too
+        raise RuntimeError(f"{arrived} rows arrived, of {job['rows']}: {job}")
+    return taken
+
+
+# --- streaming
+
+
+def stream(job: Job, rate: int, seconds: int, warm_up: int) -> dict[str, Any]:
+    """From a producer at a steady rate to foreachBatch: percentiles of all records that were sent after the warm-up."""
+    late_ms: list[float] = []
+    with session(2) as spark, tempfile.TemporaryDirectory(prefix="odradek-bench-") as checkpoint:
+        count_from = [float("inf")]
+
+        def take(batch: DataFrame, _number: int) -> None:
+            sent = _sent_ns(batch)
+            now = time.time_ns()
+            late_ms.extend((now - when) / 1e6 for when in sent if when >= count_from[0])
+
+        query = _following(spark, job).writeStream.option("checkpointLocation", checkpoint).foreachBatch(take).start()
+        _await_idle(query)
+        count_from[0] = time.time_ns() + warm_up * 1e9
+        _produce(job, rate, warm_up + seconds)
+        query.processAllAvailable()
+        query.stop()
+    return _percentiles(late_ms, rate * seconds)
+
+
+def stream_to_sink(job: Job, rate: int, seconds: int, warm_up: int) -> dict[str, Any]:
+    """The same to a topic that says when each record was appended to it."""
+    address = job["options"]["kafka.bootstrap.servers"]
+    create(address, job["target"], 6, message_timestamp_type="LogAppendTime")
+    with session(2) as spark, tempfile.TemporaryDirectory(prefix="odradek-bench-") as checkpoint:
+        rows = _following(spark, job).select("key", "value")
+        sink = rows.writeStream.format(job["format"]).option("checkpointLocation", checkpoint)
+        options = {"kafka.bootstrap.servers": address, "topic": job["target"], **job["sink_options"]}
+        query = sink.options(**options).start()
+        _await_idle(query)
+        count_from = time.time_ns() + warm_up * 1e9
+        _produce(job, rate, warm_up + seconds)
+        query.processAllAvailable()
+        query.stop()
+        written = spark.read.format("kafka").options(**{"kafka.bootstrap.servers": address}, subscribe=job["target"])
+        table = written.load().select("value", f.unix_millis("timestamp").alias("appended")).toArrow().to_pydict()
+    sent = [SENT_AT.unpack_from(value)[0] for value in table["value"]]
+    late_ms = [
+        appended - when / 1e6 for when, appended in zip(sent, table["appended"], strict=True) if when >= count_from
+    ]
+    return _percentiles(late_ms, rate * seconds)
+
+
+def _following(spark: SparkSession, job: Job) -> DataFrame:
+    return spark.readStream.format(job["format"]).options(**job["options"], startingOffsets="latest").load()
+
+
+def _sent_ns(batch: DataFrame) -> list[int]:
+    values: list[bytes] = batch.select(f.substring("value", 1, SENT_AT.size).alias("at")).toArrow()["at"].to_pylist()
+    return [SENT_AT.unpack(value)[0] for value in values]
+
+
+def _await_idle(query: Any) -> None:
+    """The offsets to begin with are in the checkpoint."""
+    deadline = time.perf_counter() + _WAIT_S
+    while query.status["message"] != "Waiting for data to arrive" or not query.recentProgress:
+        if time.perf_counter() > deadline or query.exception():
+            raise RuntimeError(f"the query did not get going: {query.status} {query.exception()}")
+        time.sleep(_POLL_S)
+
+
+def _produce(job: Job, rate: int, seconds: int) -> None:
+    options = job["options"]
+    given = {"address": options["kafka.bootstrap.servers"], "topic": options["subscribe"], "rate": rate}
+    script = str(Path(__file__).with_name("spark_topics.py"))
+    command = [sys.executable, script, json.dumps({**given, "seconds": seconds})]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    late_s = json.loads(done.stdout)["late_s"]
+    if late_s > 1:
+        raise RuntimeError(f"the producer fell behind by {late_s:.1f} s: the machine has too much other work")
+
+
+def _percentiles(late_ms: list[float], expected: int) -> dict[str, float]:
+    if len(late_ms) < expected * 0.99:  # the first batch after the warm-up may have been sent before
+        raise RuntimeError(f"{len(late_ms)} records came, of {expected}")
+    cuts = quantiles(late_ms, n=100)
+    return {"p50_ms": cuts[49], "p99_ms": cuts[98]}
+
+
+WORKS: dict[str, Callable[..., dict[str, Any]]] = {
+    work.__name__: work for work in (read, first, memory, write, stream, stream_to_sink)
+}
+
+if __name__ == "__main__":
+    print(json.dumps(WORKS[sys.argv[1]](**json.loads(sys.argv[2]))))
