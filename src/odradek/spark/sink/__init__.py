@@ -1,0 +1,1 @@
+"""From Arrow columns to records of Kafka's: the sink for PySpark."""

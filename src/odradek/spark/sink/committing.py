@@ -1,0 +1,85 @@
+"""The driver's part of writing exactly once: it ends the transactions that tasks have prepared."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from odradek.client.client import Client
+from odradek.model.topic_partition import TopicPartition
+from odradek.spark.sink.errors import BadReplay, SinkError
+from odradek.spark.sink.marker import Marker
+from odradek.spark.sink.options import ExactlyOnce
+from odradek.spark.sink.prepared import Prepared
+from odradek.spark.sink.transaction import Transaction, end, leave_marker, read_marker, take_id
+
+log = logging.getLogger(__name__)
+
+_AT_ONCE_MAX = 20
+
+
+async def commit_all(client: Client, prepared: Sequence[Prepared], once: ExactlyOnce) -> None:
+    """`prepared` has all tasks of a batch. Raises SinkError where a transaction could not be committed.
+
+    Task 0 comes first, alone, and takes down how many tasks there are. So nothing of a batch is committed before that
+    is known, and a driver whose tasks were fenced by those of another commits nothing.
+
+    A crash before task 0 is committed: nothing of the batch is; all of it is written anew. Behind that: the tasks that
+    are committed say so to their next attempts, and the others are written anew.
+    """
+    first, *others = sorted(prepared, key=lambda each: each.task)
+    if first.transaction is not None:
+        place = TopicPartition(once.marker_topic, 0)
+        marker = Marker(first.job.batch, first.rows, first.row_hash, len(prepared))
+        await leave_marker(client, first.transaction, place, marker)
+        await end(client, first.transaction, commit=True)
+    elif first.tasks_before is not None and first.tasks_before > len(prepared):
+        await _check_gone(client, first, range(len(prepared), first.tasks_before), once)
+
+    async def commit(transaction: Transaction) -> None:
+        await end(client, transaction, commit=True)
+
+    failures = await _each([each.transaction for each in others if each.transaction is not None], commit)
+    if failures:
+        raise failures[0]
+
+
+async def abort_all(client: Client, prepared: Sequence[Prepared]) -> None:
+    """Those that were not prepared abort by themselves, at their next attempt, or by their timeout."""
+
+    async def abort(transaction: Transaction) -> None:
+        await end(client, transaction, commit=False)
+
+    for failure in await _each([each.transaction for each in prepared if each.transaction is not None], abort):
+        log.warning("%s", failure)  # what was committed already is not aborted, nor what another has taken
+
+
+async def _check_gone(client: Client, first: Prepared, tasks: range, once: ExactlyOnce) -> None:
+    """The batch had more tasks when it was tried before. Their rows are other tasks' now, so none may be committed."""
+    place = TopicPartition(once.marker_topic, 0)
+    for task in tasks:
+        transactional_id = first.job.transactional_id(once.prefix, task)
+        await take_id(client, transactional_id, once.timeout_ms)  # whoever is about to commit it is fenced
+        marker = await read_marker(client, transactional_id, place)
+        if marker is not None and marker.batch >= first.job.batch and marker.rows:
+            raise BadReplay(
+                f"query {first.job.name}, batch {first.job.batch}, task {task}: {marker.rows} rows were committed, and "
+                f"now there are only {tasks.start} tasks; a batch that comes again must have the same rows in each task"
+            )
+
+
+async def _each(transactions: Sequence[Transaction], work: Callable[[Transaction], Awaitable[None]]) -> list[SinkError]:
+    """All of them are tried, whatever becomes of the others."""
+    slots = asyncio.Semaphore(_AT_ONCE_MAX)
+    failures: list[SinkError] = []
+
+    async def one(transaction: Transaction) -> None:
+        async with slots:
+            try:
+                await work(transaction)
+            except SinkError as error:
+                failures.append(error)
+
+    async with asyncio.TaskGroup() as tasks:
+        for each in transactions:
+            tasks.create_task(one(each), name=f"end-{each.transactional_id}")
+    return failures

@@ -1,0 +1,235 @@
+"""Rows of Arrow to batches of records, in whole columns: no Python object stands for a row."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from odradek.model.topic_partition import TopicPartition
+from odradek.records.batch import HEAD_SIZE
+from odradek.spark.sink import kernel
+from odradek.spark.sink.columns import (
+    Places,
+    Rows,
+    byte_column,
+    header_column,
+    no_bytes,
+    no_headers,
+    no_numbers,
+    number_column,
+)
+from odradek.spark.sink.errors import BadRow
+from odradek.spark.sink.layout import Layout
+
+_HASH_MASK = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodingSetting:
+    batch_bytes_max: int
+    """Of a batch before it is compressed, its head included; a record that is larger has a batch of its own."""
+    record_bytes_max: int
+    """A record that is larger, with the head of its batch, is refused."""
+    hashed: bool = False
+    """Whether rows are hashed."""
+
+
+class Encoded(NamedTuple):
+    """A batch to be: its records, with room for a head in front."""
+
+    place: TopicPartition
+    batch: memoryview
+    count: int  # type: ignore[assignment]  # hides tuple.count
+
+
+class Encoder:
+    """For the rows of one task."""
+
+    def __init__(
+        self, layout: Layout, setting: EncodingSetting, partitions_of: Callable[[str], int], rng: Random
+    ) -> None:
+        self.row_count = 0
+        """Rows encoded so far."""
+        self.row_hash = 0
+        """Of all of them, in any order; 0 where they are not hashed."""
+        self._layout = layout
+        self._setting = setting
+        self._topics = _Topics(partitions_of, rng)
+
+    def encode(self, table: pa.RecordBatch) -> list[Encoded]:
+        """Batches, those of each partition in the order of its rows. Raises BadRow."""
+        rows, topics = self._read(table)
+        if not len(rows):
+            return []
+        if self._setting.hashed:
+            self._hash(rows, topics)
+        slots = kernel.place_rows(
+            rows.keys.places,
+            rows.keys.data,
+            rows.values.lengths,
+            rows.wanted,
+            topics,
+            self._topics.table,
+            self._setting.batch_bytes_max,
+        )
+        order, begins = kernel.sort_rows(slots, self._topics.slot_count)
+        sizes = self._measure(rows)
+        batches = kernel.cut_batches(order, begins, sizes, self._setting.batch_bytes_max - HEAD_SIZE)
+        encoded = self._fill(rows, order, batches, sizes)
+        self.row_count += len(rows)
+        return encoded
+
+    def skip(self, table: pa.RecordBatch) -> None:
+        """Counts and hashes only. Raises BadRow."""
+        rows, topics = self._read(table)
+        if len(rows):
+            self._hash(rows, topics)
+        self.row_count += len(rows)
+
+    # ---
+
+    def _read(self, table: pa.RecordBatch) -> tuple[Rows, Places]:
+        count = table.num_rows
+        layout = self._layout
+        rows = Rows(
+            no_bytes(count) if layout.key is None else byte_column(table.column(layout.key)),
+            byte_column(table.column(layout.value)),
+            no_headers(count) if layout.headers is None else header_column(table.column(layout.headers)),
+            no_numbers(count) if layout.partition is None else number_column(table.column(layout.partition)),
+        )
+        topics = self._read_topics(table)
+        if layout.headers is not None:
+            self._check_headers(rows)
+        if layout.partition is not None:
+            self._check_partitions(table.column(layout.partition), rows, topics)
+        return rows, topics
+
+    def _read_topics(self, table: pa.RecordBatch) -> Places:
+        """The line of each row's topic."""
+        if self._layout.topic_name is not None:
+            return np.full(table.num_rows, self._topics.line_of(self._layout.topic_name), np.int64)
+        column = table.column(self._layout.topic)
+        if column.null_count:
+            raise self._bad(_first(column.is_null()), "its topic is null; give a topic, or set the option topic")
+        codes = pc.dictionary_encode(column)
+        lines = [self._topics.line_of(name) for name in codes.dictionary.to_pylist()]
+        found: Places = np.array(lines, np.int64)[codes.indices.to_numpy()]
+        return found
+
+    def _check_headers(self, rows: Rows) -> None:
+        names = rows.headers.names.lengths
+        if not len(names) or names.min() >= 0:
+            return
+        nameless = np.concatenate(([0], np.cumsum(names < 0)))  # so many among the headers before each
+        firsts, counts = rows.headers.places
+        bad = nameless[firsts + counts] > nameless[firsts]
+        if bad.any():
+            raise self._bad(int(bad.argmax()), "a header has no key; headers need keys that are not null")
+
+    def _check_partitions(self, column: Any, rows: Rows, topics: Places) -> None:
+        partitions = self._topics.table[topics, 1]
+        bad = (rows.wanted >= partitions) | ((rows.wanted < 0) & ~_is_null(column))
+        if bad.any():
+            row = int(bad.argmax())
+            name, count = self._topics.names[topics[row]], partitions[row]
+            raise self._bad(row, f"partition {rows.wanted[row]} of {name}, which has {count} of them, from 0 on")
+
+    def _measure(self, rows: Rows) -> Places:
+        headers = rows.headers
+        sizes: Places = kernel.measure_rows(
+            rows.keys.lengths,
+            rows.values.lengths,
+            headers.firsts,
+            headers.counts,
+            headers.names.lengths,
+            headers.contents.lengths,
+        )
+        room = self._setting.record_bytes_max - HEAD_SIZE - _RECORD_OVERHEAD
+        largest = int(sizes.argmax())
+        if sizes[largest] > room:
+            raise self._bad(
+                largest,
+                f"a record of {sizes[largest]} bytes; set kafka.max.request.size above it, and the topic's limit",
+            )
+        return sizes
+
+    def _hash(self, rows: Rows, topics: Places) -> None:
+        headers = rows.headers
+        found = kernel.hash_rows(
+            rows.keys.places, rows.keys.data, rows.values.places, rows.values.data, headers.places,
+            headers.names.places, headers.names.data, headers.contents.places, headers.contents.data,
+            topics, self._topics.hashes, rows.wanted,
+        )  # fmt: skip
+        self.row_hash = (self.row_hash + int(found)) & _HASH_MASK
+
+    def _fill(self, rows: Rows, order: Places, batches: Places, sizes: Places) -> list[Encoded]:
+        filled = np.empty(int(batches[:, 3].sum()) + HEAD_SIZE * len(batches), np.uint8)
+        headers = rows.headers
+        kernel.fill_batches(
+            filled, order, batches, sizes, rows.keys.places, rows.keys.data, rows.values.places, rows.values.data,
+            headers.places, headers.names.places, headers.names.data, headers.contents.places, headers.contents.data,
+            HEAD_SIZE,
+        )  # fmt: skip
+        view = memoryview(filled.data).cast("B")
+        encoded = []
+        at = 0
+        for slot, _, count, size in batches.tolist():
+            end = at + HEAD_SIZE + size
+            encoded.append(Encoded(self._topics.place_of(slot), view[at:end], count))
+            at = end
+        return encoded
+
+    def _bad(self, row: int, why: str) -> BadRow:
+        return BadRow(self.row_count + row, why)
+
+
+_RECORD_OVERHEAD = 10
+"""A record's length and its place in the batch take no more."""
+
+
+class _Topics:
+    """The topics that rows were written to so far, and their partitions as slots, one topic behind the other."""
+
+    def __init__(self, partitions_of: Callable[[str], int], rng: Random) -> None:
+        self.table: Places = np.empty((0, 4), np.int64)
+        self.hashes: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self.names: list[str] = []
+        self.slot_count = 0
+        self._lines: dict[str, int] = {}
+        self._places: list[TopicPartition] = []
+        self._partitions_of = partitions_of
+        self._rng = rng
+
+    def line_of(self, name: str) -> int:
+        line = self._lines.get(name)
+        return self._add(name) if line is None else line
+
+    def place_of(self, slot: int) -> TopicPartition:
+        return self._places[slot]
+
+    def _add(self, name: str) -> int:
+        partitions = self._partitions_of(name)
+        # Tasks begin elsewhere, so that rows without a key do not all go to the same partition.
+        line = [self.slot_count, partitions, self._rng.randrange(partitions), 0]
+        self.table = np.vstack((self.table, np.array([line], np.int64)))
+        hashed = np.uint64(kernel.hash_bytes(np.frombuffer(name.encode(), np.uint8)))
+        self.hashes = np.append(self.hashes, hashed)
+        self._places += (TopicPartition(name, number) for number in range(partitions))
+        self.slot_count += partitions
+        self._lines[name] = len(self.names)
+        self.names.append(name)
+        return self._lines[name]
+
+
+def _first(flags: Any) -> int:
+    return int(flags.to_numpy(zero_copy_only=False).argmax())
+
+
+def _is_null(column: Any) -> NDArray[np.bool_]:
+    flags: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
+    return flags

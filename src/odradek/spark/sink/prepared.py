@@ -1,0 +1,44 @@
+"""What tasks tell the driver, and whose work it was. Nothing here costs time to import."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import WriterCommitMessage
+
+if TYPE_CHECKING:
+    from odradek.spark.sink.transaction import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One batch of a query, or one batch write."""
+
+    name: str
+    """The id of the query, or the name that the user gave."""
+    batch: int
+
+    def transactional_id(self, prefix: str, task: int) -> str:
+        return f"{prefix}-{self.name}-{task}"
+
+
+@dataclass(frozen=True)
+class Written(WriterCommitMessage):
+    """At least once: there is nothing left to do."""
+
+    rows: int
+
+
+@dataclass(frozen=True)
+class Prepared(WriterCommitMessage):
+    """Exactly once: the rows are there when the driver has committed."""
+
+    job: Job
+    task: int
+    rows: int
+    row_hash: int
+    transaction: Transaction | None
+    """None where there is nothing to commit: no rows, or they were committed before."""
+    tasks_before: int | None = None
+    """Where the rows of task 0 were committed before, how many tasks there were then."""
