@@ -118,18 +118,18 @@ class Partition:
     def end_transaction(self, marker: "Marker") -> None:
         """Append the marker. One that comes too late raises InvalidProducerEpoch or TransactionCoordinatorFenced."""
         now = self._clock.now_ms()
-        batch = memoryview(
-            build_end_txn_batch(
-                marker.producer_id,
-                marker.epoch,
-                commit=marker.commit,
-                coordinator_epoch=marker.coordinator_epoch,
-                timestamp=now,
-            )
+        sealed, head = build_end_txn_batch(
+            marker.producer_id,
+            marker.epoch,
+            commit=marker.commit,
+            coordinator_epoch=marker.coordinator_epoch,
+            timestamp=now,
         )
+        batch = memoryview(sealed)
         if self.log.config.message_timestamp_type == "LogAppendTime":
             stamp_time(batch, now)
-        self.log.append_checked(batch, parse_head(batch), self.epoch, Origin.COORDINATOR, marker.level)
+            head = parse_head(batch)
+        self.log.append_checked(batch, head, self.epoch, Origin.COORDINATOR, marker.level)
         self._advance(len(batch))
 
     def _advance(self, size: int) -> None:

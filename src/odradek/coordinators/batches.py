@@ -9,9 +9,9 @@ from odradek.model.errors import MessageTooLarge
 from odradek.model.numbers import TimestampMs
 from odradek.records.batch import HEAD_SIZE, Codec, Sealed
 from odradek.records.builder import build_run
-from odradek.wire import offset_commit_record
-from odradek.wire.offset_commit_record import VERSION
+from odradek.wire import offset_commit_record, transaction_record
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
+from odradek.wire.records.transaction import TransactionLogKey, TransactionLogValue
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value
 
 _RECORD_OVERHEAD_MAX = 36
@@ -42,8 +42,12 @@ def batches_of(
 
 def _encode(record: Stored) -> tuple[bytes, bytes | None]:
     key, value, version = record
-    if isinstance(value, OffsetCommitValue) and isinstance(key, OffsetCommitKey) and version == VERSION:
+    if isinstance(value, OffsetCommitValue) and version == offset_commit_record.VERSION:
+        assert isinstance(key, OffsetCommitKey)
         return offset_commit_record.key(key), offset_commit_record.value(value)
+    if isinstance(value, TransactionLogValue) and version == transaction_record.VERSION:
+        assert isinstance(key, TransactionLogKey)
+        return transaction_record.key(key), transaction_record.value(value)
     return write_coordinator_key(key), None if value is None else write_coordinator_value(value, version)
 
 

@@ -46,9 +46,9 @@ CODEC_MASK = 0x07
 _LOG_APPEND_TIME = 0x08
 TRANSACTIONAL = 0x10
 """The bit of the attributes."""
-_CONTROL = 0x20
+CONTROL = 0x20
 _DELETE_HORIZON = 0x40
-_NOT_PRODUCED = _CONTROL | _DELETE_HORIZON
+_NOT_PRODUCED = CONTROL | _DELETE_HORIZON
 
 
 class Codec(IntEnum):
@@ -119,7 +119,7 @@ class BatchHead(NamedTuple):
 
     @property
     def is_control(self) -> bool:
-        return self.attributes & _CONTROL != 0
+        return self.attributes & CONTROL != 0
 
     @property
     def delete_horizon_ms(self) -> TimestampMs | None:
@@ -202,7 +202,7 @@ def attributes_of(codec: Codec, timestamp_type: TimestampType, *, transactional:
         codec
         | (_LOG_APPEND_TIME if timestamp_type is TimestampType.LOG_APPEND_TIME else 0)
         | (TRANSACTIONAL if transactional else 0)
-        | (_CONTROL if control else 0)
+        | (CONTROL if control else 0)
     )
 
 
@@ -210,7 +210,7 @@ def with_delete_horizon(attributes: int) -> int:
     return attributes | _DELETE_HORIZON
 
 
-def write_head(batch: bytearray | memoryview, head: BatchHead) -> None:
+def write_head(batch: bytearray, head: BatchHead) -> None:
     """Put the head in front of the records that `batch` already holds behind it, and seal it. head.crc is not used."""
     _HEAD.pack_into(batch, 0, *head)
     _seal(memoryview(batch))

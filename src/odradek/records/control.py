@@ -14,10 +14,9 @@ from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 from odradek.model.errors import CorruptBatch
-from odradek.model.numbers import Offset, ProducerId, TimestampMs
-from odradek.records.batch import BatchHead
-from odradek.records.builder import BatchSpec, build_batch
-from odradek.records.record import Record, read_records
+from odradek.model.numbers import ProducerId, TimestampMs
+from odradek.records.batch import CONTROL, HEAD_SIZE, TRANSACTIONAL, BatchHead, Codec, Sealed, seal
+from odradek.records.record import read_records
 from odradek.records.varint import read_unsigned
 
 T = TypeVar("T")
@@ -28,6 +27,11 @@ _INT16 = Struct(">h")
 _UINT16 = Struct(">H")
 _INT32 = Struct(">i")
 _INT64 = Struct(">q")
+_RECORD = Struct(">5shhBhiB")
+"""A marker as a record: see `_BEFORE_KEY`, key, size of the value, value, no headers."""
+_BEFORE_KEY = bytes((16 << 1, 0, 0, 0, 4 << 1))
+"""Size of the record, no attributes, first time and first offset of the batch, size of the key."""
+_VALUE_SIZE = 6 << 1
 
 
 class ControlType(IntEnum):
@@ -38,6 +42,9 @@ class ControlType(IntEnum):
     SNAPSHOT_FOOTER = 4
     KRAFT_VERSION = 5
     KRAFT_VOTERS = 6
+
+
+_MARKERS = {int(kind): kind for kind in (ControlType.ABORT, ControlType.COMMIT)}
 
 
 class EndTxnMarker(NamedTuple):
@@ -116,13 +123,16 @@ def end_txn_marker(batch: memoryview, head: BatchHead) -> EndTxnMarker | None:
     None if there is none: the batch has records for the quorum, or the cleaner emptied it because nothing else is left
     of the transaction.
     """
+    if head.count == 1 and head.size == HEAD_SIZE + _RECORD.size and head.codec is Codec.NONE:
+        before, key_version, number, size, version, epoch, headers = _RECORD.unpack_from(batch, HEAD_SIZE)
+        is_known = number in _MARKERS and key_version == version == 0
+        if is_known and (before, size, headers) == (_BEFORE_KEY, _VALUE_SIZE, 0):
+            return EndTxnMarker(_MARKERS[number], epoch)  # as all are that brokers write
     record = next(read_records(batch, head), None)
     if record is None:
         return None
-    kind = control_type(record.key)
-    if kind not in (ControlType.ABORT, ControlType.COMMIT):
-        return None
-    return EndTxnMarker(ControlType(kind), read_coordinator_epoch(record.value))
+    kind = _MARKERS.get(control_type(record.key))
+    return None if kind is None else EndTxnMarker(kind, read_coordinator_epoch(record.value))
 
 
 def read_coordinator_epoch(value: bytes | None) -> int:
@@ -137,14 +147,11 @@ def read_coordinator_epoch(value: bytes | None) -> int:
 
 def build_end_txn_batch(
     producer_id: ProducerId, producer_epoch: int, *, commit: bool, coordinator_epoch: int, timestamp: TimestampMs
-) -> bytearray:
+) -> Sealed:
     """The batch that ends a transaction, with no place in a log yet: stamp gives it one."""
     kind = ControlType.COMMIT if commit else ControlType.ABORT
-    marker = Record(Offset(0), timestamp, control_key(kind), _MARKER.pack(0, coordinator_epoch))
-    return build_batch(
-        [marker],
-        BatchSpec(producer_id=producer_id, producer_epoch=producer_epoch, transactional=True, control=True),
-    )
+    record = _RECORD.pack(_BEFORE_KEY, 0, kind, _VALUE_SIZE, 0, coordinator_epoch, 0)
+    return seal(record, 1, timestamp, TRANSACTIONAL | CONTROL, producer_id, producer_epoch)
 
 
 def read_leader_change(value: bytes, version: int | None = None) -> LeaderChange:

@@ -46,7 +46,7 @@ def marker(producer_id: int, epoch: int, *, commit: bool, coordinator_epoch: int
             commit=commit,
             coordinator_epoch=coordinator_epoch,
             timestamp=TimestampMs(at),
-        )
+        ).batch
     )
 
 

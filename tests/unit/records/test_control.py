@@ -41,10 +41,10 @@ def control_batch(key: bytes | None, value: bytes | None) -> tuple[memoryview, B
 
 @pytest.mark.parametrize("commit", [True, False])
 def test_a_marker_comes_back(commit: bool) -> None:
-    batch = build_end_txn_batch(
+    batch, head = build_end_txn_batch(
         ProducerId(12), 3, commit=commit, coordinator_epoch=99, timestamp=TimestampMs(1_700_000_000_000)
     )
-    head = parse_head(batch)
+    assert head == parse_head(batch)
     assert (head.is_control, head.is_transactional, head.base_sequence, head.count) == (True, True, -1, 1)
     assert (head.producer_id, head.producer_epoch, head.max_timestamp) == (12, 3, 1_700_000_000_000)
     marker = end_txn_marker(memoryview(batch), head)

@@ -98,7 +98,7 @@ def test_transaction_markers_are_rebuilt_byte_for_byte(golden_batches: "list[Gol
             commit=marker.commit,
             coordinator_epoch=marker.coordinator_epoch,
             timestamp=head.max_timestamp,
-        )
+        ).batch
         stamp(memoryview(again), head.base_offset, head.leader_epoch)
         assert again == batch.view
         outcomes.append(marker.commit)

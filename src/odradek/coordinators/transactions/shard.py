@@ -113,10 +113,8 @@ class TransactionShard:
         if not is_to_be_prepared(known, who, client_level, commit=request.committed):
             return asked.answer(EndTxnResponse(producer_id=known.producer_id, producer_epoch=known.epoch))
         prepared = self._prepare(known, client_level, commit=request.committed)
-        then = prepared.completed(prepared.updated_ms)
-        return self._decided(prepared) + asked.answer(
-            EndTxnResponse(producer_id=then.producer_id, producer_epoch=then.epoch)
-        )
+        producer_id, epoch = prepared.next_producer
+        return self._decided(prepared) + asked.answer(EndTxnResponse(producer_id=producer_id, producer_epoch=epoch))
 
     def marked(self, transactional_id: str, left: Collection[TopicPartition]) -> Decision:
         """The markers are written, but for those of the partitions that are left, which are tried again later."""
@@ -146,8 +144,7 @@ class TransactionShard:
             now=self._context.clock.now_ms(),
         )
         if rises:
-            then = prepared.completed(prepared.updated_ms)
-            self._bumps[transaction.transactional_id] = _Bump(then.producer_id, then.epoch, transaction.epoch)
+            self._bumps[transaction.transactional_id] = _Bump(*prepared.next_producer, transaction.epoch)
         return prepared
 
     def _next_producer_id(self, transaction: Transaction) -> ProducerId:

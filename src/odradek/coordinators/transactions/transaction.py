@@ -1,7 +1,6 @@
 """What is known of a transactional id. A value: each step makes another one, which a record has or will have."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -35,16 +34,15 @@ def is_last(epoch: int) -> bool:
     return epoch >= EPOCH_LAST
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Transaction:
+class Transaction(NamedTuple):
     transactional_id: str
     producer_id: ProducerId
-    epoch: int = NO_EPOCH
-    """-1 for one that is about to be given its first."""
     timeout_ms: int
     updated_ms: TimestampMs
+    epoch: int = NO_EPOCH
+    """-1 for one that is about to be given its first."""
     state: TransactionState = TransactionState.EMPTY
-    partitions: Mapping[TopicPartition, None] = field(default_factory=lambda: _NO_PARTITIONS)
+    partitions: Mapping[TopicPartition, None] = _NO_PARTITIONS
     """In the order that they joined in."""
     started_ms: TimestampMs = NO_TIMESTAMP
     previous_producer_id: ProducerId = NO_PRODUCER_ID
@@ -65,8 +63,7 @@ class Transaction:
         return self._idle(producer_id, 0, timeout_ms, now)
 
     def _idle(self, producer_id: ProducerId, epoch: int, timeout_ms: int, now: TimestampMs) -> "Transaction":
-        return replace(
-            self,
+        return self._replace(
             producer_id=producer_id,
             previous_producer_id=self.producer_id,
             epoch=epoch,
@@ -79,8 +76,7 @@ class Transaction:
 
     def joined(self, partitions: Iterable[TopicPartition], client_level: int, now: TimestampMs) -> "Transaction":
         """The first partitions begin a transaction."""
-        return replace(
-            self,
+        return self._replace(
             previous_producer_id=self.producer_id,
             state=move(self.state, TransactionState.ONGOING),
             partitions={**self.partitions, **dict.fromkeys(partitions)},
@@ -91,7 +87,7 @@ class Transaction:
 
     def fenced(self) -> "Transaction":
         """With an epoch that its producer does not have. Only a step on the way to the end."""
-        return replace(self, epoch=min(self.epoch + 1, EPOCH_MAX))
+        return self._replace(epoch=min(self.epoch + 1, EPOCH_MAX))
 
     def prepared(
         self, *, commit: bool, client_level: int, next_producer_id: ProducerId, now: TimestampMs
@@ -99,8 +95,7 @@ class Transaction:
         """Decided. Without a transaction, which only some clients abort, it counts as begun just now."""
         rises = client_level >= EPOCH_RISES_SINCE
         to = TransactionState.PREPARE_COMMIT if commit else TransactionState.PREPARE_ABORT
-        return replace(
-            self,
+        return self._replace(
             previous_producer_id=self.producer_id,
             next_producer_id=next_producer_id,
             epoch=min(self.epoch + 1, EPOCH_MAX) if rises else self.epoch,
@@ -112,13 +107,12 @@ class Transaction:
 
     def completed(self, now: TimestampMs) -> "Transaction":
         """All partitions have their markers."""
-        is_rotated = self.client_level >= EPOCH_RISES_SINCE and self.next_producer_id != NO_PRODUCER_ID
         commit = self.state is TransactionState.PREPARE_COMMIT
         to = TransactionState.COMPLETE_COMMIT if commit else TransactionState.COMPLETE_ABORT
-        return replace(
-            self,
-            producer_id=self.next_producer_id if is_rotated else self.producer_id,
-            epoch=0 if is_rotated else self.epoch,
+        producer_id, epoch = self.next_producer
+        return self._replace(
+            producer_id=producer_id,
+            epoch=epoch,
             previous_producer_id=self.producer_id,
             next_producer_id=NO_PRODUCER_ID,
             state=move(self.state, to),
@@ -127,6 +121,12 @@ class Transaction:
         )
 
     # --- reading
+
+    @property
+    def next_producer(self) -> tuple[ProducerId, int]:
+        """The id and the epoch that its producer has when the end is complete."""
+        is_rotated = self.client_level >= EPOCH_RISES_SINCE and self.next_producer_id != NO_PRODUCER_ID
+        return (self.next_producer_id, 0) if is_rotated else (self.producer_id, self.epoch)
 
     @property
     def is_ending(self) -> bool:
