@@ -10,7 +10,10 @@ Bytes = bytes | bytearray | memoryview
 
 _MSG_MORE = getattr(socket, "MSG_MORE", 0)
 _BUFFERS_AT_ONCE = 64
-_WINDOW_BYTES = 1 << 20
+_FILE_BYTES_AT_ONCE = 4 << 20
+"""Of files, in one call: an answer to a consumer has many ranges of them, and each call has a price of its own."""
+_FILE_BYTES_WHEN_FULL = 1 << 20
+"""The same where the socket did not take all: what is mapped and not taken is for nothing."""
 
 
 class FileRange(Protocol):
@@ -33,11 +36,13 @@ def release(parts: Iterable["Bytes | FileRange"]) -> None:
 class Outgoing:
     """A queue in front of one socket. It never blocks: `send` sends what the socket takes now."""
 
-    __slots__ = ("_parts", "_sent_of_first", "size")
+    __slots__ = ("_has_filled", "_parts", "_sent_of_first", "size")
 
     def __init__(self) -> None:
         self._parts: deque[Bytes | FileRange] = deque()
         self._sent_of_first = 0
+        self._has_filled = False
+        """Whether the socket did not take all of what is on its way."""
         self.size = 0
         """Bytes in memory that wait; those in files are not counted."""
 
@@ -58,7 +63,9 @@ class Outgoing:
             while self._parts:
                 self._sent(self._send_some(sock))
         except (BlockingIOError, InterruptedError):
+            self._has_filled = True
             return False
+        self._has_filled = False
         return True
 
     def clear(self) -> None:
@@ -67,18 +74,30 @@ class Outgoing:
         self.size = self._sent_of_first = 0
 
     def _send_some(self, sock: socket.socket) -> int:
-        """The bytes up to the next file, and what follows of that file, in one call."""
+        """As much as one call is given, in the order in which it came."""
+        done = self._sent_of_first
+        first = self._parts[0]
+        if len(self._parts) == 1 and isinstance(first, (bytes, bytearray, memoryview)):
+            return sock.send(memoryview(first)[done:] if done else first)
+        room = _FILE_BYTES_WHEN_FULL if self._has_filled else _FILE_BYTES_AT_ONCE
         run: list[Bytes] = []
-        for part in self._parts:
-            if not isinstance(part, (bytes, bytearray, memoryview)):
-                more = _MSG_MORE if len(self._parts) > len(run) + 1 else 0
-                return _send_with_file(sock, run, part, 0 if run else self._sent_of_first, more)
-            if not run and self._sent_of_first:
-                part = memoryview(part)[self._sent_of_first :]
-            run.append(part)
-            if len(run) == _BUFFERS_AT_ONCE:
-                break
-        return sock.send(run[0]) if len(run) == 1 else sock.sendmsg(run)
+        with _Maps() as maps:
+            for part in self._parts:
+                if isinstance(part, (bytes, bytearray, memoryview)):
+                    run.append(memoryview(part)[done:] if done else part)
+                else:
+                    size = min(part.size - done, room)
+                    try:
+                        run.append(maps.view(part, part.position + done, size))
+                    except OSError:
+                        if not run:
+                            raise
+                        break  # what comes before it is sent all the same
+                    room -= size
+                done = 0
+                if room == 0 or len(run) == _BUFFERS_AT_ONCE:
+                    break
+            return sock.sendmsg(run, (), _MSG_MORE if len(run) < len(self._parts) else 0)
 
     def _sent(self, count: int) -> None:
         while count:
@@ -96,23 +115,34 @@ class Outgoing:
             release((self._parts.popleft(),))
 
 
-def _send_with_file(sock: socket.socket, run: list[Bytes], part: FileRange, done: int, flags: int) -> int:
-    """The file comes through a map that lasts for this one call: the kernel copies what the socket takes, and nothing
-    else is read. Only the kernel looks at it, so a file that was cut is an error of the call, not of the process.
+class _Maps:
+    """Ranges of files as views, for one call: the kernel copies what the socket takes, and nothing else is read.
+
+    Only the kernel looks at them, so a file that was cut is an error of the call, not of the process.
     """
-    start = part.position + done
-    first = start - start % mmap.ALLOCATIONGRANULARITY
-    size = start - first + min(part.size - done, _WINDOW_BYTES)
-    try:
-        with (
-            mmap.mmap(part.fileno(), size, access=mmap.ACCESS_READ, offset=first) as window,
-            memoryview(window) as view,
-            view[start - first :] as rest,
-        ):
-            run.append(rest)
-            try:
-                return sock.sendmsg(run, (), flags)
-            finally:
-                run.clear()
-    except ValueError as error:
-        raise OSError(f"a file ended before its range did: {error}") from None
+
+    __slots__ = ("_maps", "_views")
+
+    def __init__(self) -> None:
+        self._maps: list[mmap.mmap] = []
+        self._views: list[memoryview] = []
+
+    def view(self, part: FileRange, start: int, size: int) -> memoryview:
+        before = start % mmap.ALLOCATIONGRANULARITY
+        try:
+            made = mmap.mmap(part.fileno(), before + size, access=mmap.ACCESS_READ, offset=start - before)
+        except ValueError as error:
+            raise OSError(f"a file ended before its range did: {error}") from None
+        self._maps.append(made)
+        view = memoryview(made)[before:]
+        self._views.append(view)
+        return view
+
+    def __enter__(self) -> "_Maps":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for view in self._views:
+            view.release()
+        for each in self._maps:
+            each.close()

@@ -83,9 +83,9 @@ class EntryFile:
             del self._tail[(count - self._stored) * self._struct.size :]
         self.count = min(self.count, count)
 
-    def count_below(self, key: int) -> int:
-        """How many entries have a first field below `key`."""
-        return self._count_up_to(key - 1)
+    def count_below(self, key: int, *, field: int = 0) -> int:
+        """How many entries have a field below `key`, which is one that rises from entry to entry."""
+        return self._count_up_to(key - 1, field=field)
 
     def close(self) -> None:
         self.spill()
@@ -108,37 +108,38 @@ class EntryFile:
         self._handle.pin()
         return self._handle
 
-    def _count_up_to(self, key: int, *, cached: bool = False) -> int:
+    def _count_up_to(self, key: int, *, cached: bool = False, field: int = 0) -> int:
         if not self.count:
             return 0
-        if self._tail and self._struct.unpack_from(self._tail)[0] <= key:
-            return self._stored + self._count_in(self._tail, key)
-        return self._search_stored(key, cached) if self._stored else 0
+        if self._tail and self._struct.unpack_from(self._tail)[field] <= key:
+            return self._stored + self._count_in(self._tail, key, field)
+        return self._search_stored(key, cached, field) if self._stored else 0
 
-    def _search_stored(self, key: int, cached: bool) -> int:
+    def _search_stored(self, key: int, cached: bool, field: int) -> int:
         # Who reads on from where he was needs the page that is kept, or the next one.
         page, first = self._page, self._page_first
         for _ in range(2):
-            if page is None or self._struct.unpack_from(page)[0] > key:
+            if page is None or self._struct.unpack_from(page)[field] > key:
                 break
             after = first + len(page) // self._struct.size
-            if after == self._stored or self._struct.unpack_from(page, len(page) - self._struct.size)[0] >= key:
-                return first + self._count_in(page, key)
+            if after == self._stored or self._struct.unpack_from(page, len(page) - self._struct.size)[field] >= key:
+                return first + self._count_in(page, key, field)
             page = self._load_page(after, cached=cached)  # or the same again, if it has grown since
             first = self._page_first
         # The first entry of each page tells which page to load; only that one replaces the page that is kept.
         size, unpack = self._struct.size, self._struct.unpack
         pages = range(0, self._stored, _PAGE_ENTRIES)
-        after = bisect_right(pages, key, key=lambda number: unpack(self._read(size, number * size, cached))[0])
+        after = bisect_right(pages, key, key=lambda number: unpack(self._read(size, number * size, cached))[field])
         if after == 0:
             return 0
         first = pages[after - 1]
-        return first + self._count_in(self._load_page(first, cached=cached), key)
+        return first + self._count_in(self._load_page(first, cached=cached), key, field)
 
-    def _count_in(self, entries: bytes | bytearray, key: int) -> int:
-        """How many of these have a first field of at most `key`."""
+    def _count_in(self, entries: bytes | bytearray, key: int, field: int) -> int:
+        """How many of these have a field of at most `key`."""
         size, unpack_from = self._struct.size, self._struct.unpack_from
-        return bisect_right(range(len(entries) // size), key, key=lambda number: unpack_from(entries, number * size)[0])
+        numbers = range(len(entries) // size)
+        return bisect_right(numbers, key, key=lambda number: unpack_from(entries, number * size)[field])
 
     def _load_page(self, number: int, *, cached: bool = False) -> bytes:
         size = self._struct.size

@@ -35,21 +35,10 @@ class OffsetIndex:
         found = self.entries.floor(offset - self._base, cached=cached)
         return (Offset(self._base + found[0]), FilePos(found[1])) if found else (self._base, FilePos(0))
 
-    def first_behind(self, position: int, start: Offset) -> Offset | None:
-        """The offset of the first entry at or past a position of the segment's file, not far behind `start`."""
-        count = len(self.entries)
-        low, step = max(self.entries.count_below(start - self._base), 0), 1
-        while low + step < count and self.entries.entry(low + step)[1] < position:
-            low += step
-            step *= 2
-        high = min(low + step, count)
-        while low < high:
-            middle = (low + high) // 2
-            if self.entries.entry(middle)[1] < position:
-                low = middle + 1
-            else:
-                high = middle
-        return Offset(self._base + self.entries.entry(low)[0]) if low < count else None
+    def first_behind(self, position: int) -> Offset | None:
+        """The offset of the first entry at or past a position of the segment's file."""
+        number = self.entries.count_below(position, field=1)
+        return Offset(self._base + self.entries.entry(number)[0]) if number < len(self.entries) else None
 
     def last(self) -> tuple[Offset, FilePos]:
         found = self.entries.last()

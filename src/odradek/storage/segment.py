@@ -4,7 +4,9 @@ The segment knows its own size; bytes past it in the file do not count (a write 
 allocated ahead). Only the last segment of a log is written to.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from odradek.model.clock import Clock
@@ -20,6 +22,7 @@ from odradek.storage.time_index import TimeIndex
 from odradek.storage.transaction_index import AbortedTxn, TransactionIndex
 
 RELATIVE_OFFSET_MAX = 0x7FFF_FFFF
+_LAST_OFFSET = attrgetter("last_offset")
 _NOT_LOADED = TimestampMs(-2)
 _UNINDEXED_MAX = 64
 """Intervals that may lie past the last index entry. Ours leave one; Kafka's leave one more for each restart."""
@@ -296,9 +299,11 @@ class Segment:
         """Aborted transactions of this segment that touch [start, end), and whether later segments cannot have more."""
         if not self.has_aborted:
             return [], False
+        entries = self.txn_index.entries()
         found = []
-        for entry in self.txn_index.entries():
-            if entry.last_offset >= start and entry.first_offset < end:
+        for number in range(bisect_left(entries, start, key=_LAST_OFFSET), len(entries)):
+            entry = entries[number]
+            if entry.first_offset < end:
                 found.append(entry)
             if entry.last_stable_offset >= end:
                 return found, True

@@ -159,7 +159,7 @@ class Segments:
         segment = self._all[number]
         if not any(each.has_aborted for each in self._all[number:]):
             return []
-        bound = segment.index.first_behind(part.position + part.size, start)
+        bound = segment.index.first_behind(part.position + part.size)
         if bound is None:
             bound = self._bases[number + 1] if number + 1 < len(self._bases) else end
         found: list[AbortedTxn] = []
