@@ -210,7 +210,7 @@ def with_delete_horizon(attributes: int) -> int:
     return attributes | _DELETE_HORIZON
 
 
-def write_head(batch: bytearray, head: BatchHead) -> None:
+def write_head(batch: bytearray | memoryview, head: BatchHead) -> None:
     """Put the head in front of the records that `batch` already holds behind it, and seal it. head.crc is not used."""
     _HEAD.pack_into(batch, 0, *head)
     _seal(memoryview(batch))
