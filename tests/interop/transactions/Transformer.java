@@ -29,7 +29,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * that partition, so that output and offsets can be held against each other.
  *
  * On standard input, "hold" has it stay in its next transaction, with everything sent and nothing decided, until it is
- * killed. The end of the input ends it. It prints a line for each thing that happens:
+ * killed or stopped. The end of the input stops it. It prints a line for each thing that happens:
  *
  *   at PARTITION OFFSET   where it begins to read, and what it has committed
  *   committed             a transaction, after the lines of what it committed
@@ -145,9 +145,9 @@ public final class Transformer implements ConsumerRebalanceListener {
     private void hold() {
         producer.flush();
         tell("held");
-        while (true) {
+        while (!isStopping) {
             try {
-                Thread.sleep(Long.MAX_VALUE);
+                Thread.sleep(POLL.toMillis());
             } catch (InterruptedException nobodyDoesThat) {
                 throw new IllegalStateException(nobodyDoesThat);
             }
