@@ -25,21 +25,39 @@ _CONSUMER = -1
 Offsets = dict[TopicPartition, Offset | ClientError]
 
 
-async def list_offsets(client: Client, wanted: Mapping[TopicPartition, TimestampMs]) -> Offsets:
+async def list_offsets(
+    client: Client, wanted: Mapping[TopicPartition, TimestampMs], *, read_committed: bool = False
+) -> Offsets:
     """For each partition the offset of the first record at or after a time; -1 where no record is that late.
 
     Partitions whose leader cannot say are asked for again, until the time for it is up: then they have the error.
     """
 
     async def ask(leader: int, led: Mapping[TopicPartition, PartitionView]) -> Offsets:
-        request = ListOffsetsRequest(
-            replica_id=_CONSUMER,
-            topics=_topics({each: (view, wanted[each]) for each, view in led.items()}),
-            timeout_ms=int(client.setting.request_timeout_s * 1000),
-        )
-        return _read(await client.ask_node(leader, request, ListOffsetsResponse))
+        asked = {each: (view, wanted[each]) for each, view in led.items()}
+        return await list_led_offsets(client, leader, asked, read_committed=read_committed)
 
     return await ask_leaders(client, wanted, ask)
+
+
+async def list_led_offsets(
+    client: Client,
+    leader: int,
+    wanted: Mapping[TopicPartition, tuple[PartitionView, TimestampMs]],
+    *,
+    read_committed: bool = False,
+) -> Offsets:
+    """The same of partitions whose leader is known, asked once.
+
+    With `read_committed`, LATEST is where the first open transaction begins.
+    """
+    request = ListOffsetsRequest(
+        replica_id=_CONSUMER,
+        isolation_level=int(read_committed),
+        topics=_topics(wanted),
+        timeout_ms=int(client.setting.request_timeout_s * 1000),
+    )
+    return _read(await client.ask_node(leader, request, ListOffsetsResponse))
 
 
 def _topics(asked: Mapping[TopicPartition, tuple[PartitionView, TimestampMs]]) -> tuple[ListOffsetsTopic, ...]:

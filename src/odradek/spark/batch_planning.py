@@ -1,0 +1,42 @@
+"""What a batch query reads: from offsets to offsets, as its options and its filters say."""
+
+from odradek.model.topic_partition import TopicPartition
+from odradek.spark.cluster import Cluster, Extent
+from odradek.spark.filters import Narrowing
+from odradek.spark.options import SourceOptions
+from odradek.spark.planning import split
+from odradek.spark.reading.range import Range
+from odradek.spark.resolving import ends_of, starts_of
+
+
+def plan_batch(options: SourceOptions, narrowing: Narrowing) -> list[Range]:
+    """Raises InvalidOption, NoSuchTopic, DataLoss, and ClientError where no broker answers."""
+    cluster = Cluster(options)
+    return cluster.call(_plan(cluster, options, narrowing))
+
+
+async def _plan(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) -> list[Range]:
+    extent = await cluster.extent()
+    starts, ends = await starts_of(cluster, options, extent), await ends_of(cluster, options, extent)
+    starts = {each: offset for each, offset in starts.items() if narrowing.has(each)}
+    if narrowing.time_ms_least is not None and starts:
+        starts = await _not_before(cluster, starts, narrowing.time_ms_least, extent)
+    ranges = [
+        Range(
+            each.topic,
+            extent.topic_ids[each.topic],
+            each.partition,
+            max(offset, narrowing.offset_least),
+            min(ends[each], narrowing.offset_most + 1),
+        )
+        for each, offset in sorted(starts.items())
+    ]
+    return split(ranges, pieces_min=options.pieces_min, rows_max=options.piece_rows_max)
+
+
+async def _not_before(
+    cluster: Cluster, starts: dict[TopicPartition, int], time_ms: int, extent: Extent
+) -> dict[TopicPartition, int]:
+    found = await cluster.at_times(dict.fromkeys(starts, time_ms))
+    late = {each: extent.latest[each] if at < 0 else at for each, at in found.items()}
+    return {each: max(offset, late.get(each, offset)) for each, offset in starts.items()}

@@ -1,0 +1,65 @@
+"""Options as Spark hands them over, names in any case and values as text, read with the checks that each needs."""
+
+import re
+from collections.abc import Collection, Mapping
+
+from odradek.model.errors import OdradekError
+
+_TIME = re.compile(r"(\d+)\s*([a-z]*)")
+_UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+class InvalidOption(OdradekError):
+    """An option that is missing, unknown or has a value that does not do."""
+
+    def __init__(self, name: str, why: str, what_to_do: str) -> None:
+        super().__init__(f"option {name}: {why}; {what_to_do}")
+        self.name = name
+
+
+class GivenOptions:
+    """`text` and the like give None, or the default, for an option that is not there."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._values = {name.lower(): value for name, value in options.items()}
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._values
+
+    def names(self) -> list[str]:
+        """In lower case."""
+        return sorted(self._values)
+
+    def text(self, name: str) -> str | None:
+        value = self._values.get(name.lower())
+        return None if value is None else value.strip()
+
+    def flag(self, name: str, default: bool) -> bool:
+        chosen = self.choice(name, ("true", "false"))
+        return default if chosen is None else chosen == "true"
+
+    def choice(self, name: str, among: Collection[str]) -> str | None:
+        """In any case."""
+        text = self.text(name)
+        if text is not None and text.lower() not in among:
+            raise InvalidOption(name, f"{text!r} is not known", f"it is one of {', '.join(among)}")
+        return None if text is None else text.lower()
+
+    def whole(self, name: str, least: int = 1) -> int | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        number = int(text) if re.fullmatch(r"[+-]?\d{1,19}", text) else None
+        if number is None or not least <= number < 1 << 63:
+            raise InvalidOption(name, f"{text!r} does not do", f"give a whole number of at least {least}")
+        return number
+
+    def time_ms(self, name: str) -> int | None:
+        """`15m` and the like; without a unit, milliseconds."""
+        text = self.text(name)
+        if text is None:
+            return None
+        found = _TIME.fullmatch(text.lower())
+        if found is None or found[2] not in _UNITS_MS:
+            raise InvalidOption(name, f"{text!r} is no time", "give a number with ms, s, m, h or d, for example 15m")
+        return int(found[1]) * _UNITS_MS[found[2]]

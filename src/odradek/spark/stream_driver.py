@@ -1,0 +1,172 @@
+"""How far each batch of a stream goes, decided in the process that Spark keeps for the source of a running query."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from odradek.model.topic_partition import TopicPartition
+from odradek.spark.cluster import Cluster, Extent
+from odradek.spark.losses import Losses, begin_at, find_losses
+from odradek.spark.offsets import Position
+from odradek.spark.options import SourceOptions
+from odradek.spark.planning import limit_bytes, limit_rows, split
+from odradek.spark.progress import Progress
+from odradek.spark.reading.range import Range
+from odradek.spark.resolving import starts_of
+
+log = logging.getLogger(__name__)
+
+_COMMIT_WAIT_S = 5.0
+_SIZES_KEPT_S = 60.0
+_BEHIND_ASKED_MAX = 3
+_BEHIND_PAUSE_S = 0.3
+_NO_ID = bytes(16)
+_SKIPPED = "@skipped"
+
+
+class StreamDriver:
+    """`now_s` is a clock that never goes back."""
+
+    def __init__(self, options: SourceOptions, cluster: Cluster, now_s: Callable[[], float]) -> None:
+        self._options = options
+        self._cluster = cluster
+        self._now_s = now_s
+        self._is_by_pattern = options.subscription.pattern is not None
+        self._missing_are_empty = not options.reading.fail_on_data_loss
+        self._losses = Losses(fail=options.reading.fail_on_data_loss)
+        self._initial: Position | None = None
+        self._extent: Extent | None = None
+        """What there was when it was last asked for; for AvailableNow, when it was first asked for."""
+        self._is_available_now = False
+        self._progress: Progress | None = None
+        self._sizes: dict[TopicPartition, float] = {}
+        self._sized_s = float("-inf")
+        self._batch_s = float("-inf")
+        """When a batch was last let through that might have waited for more."""
+
+    def read_all_there_is_now(self) -> None:
+        """And nothing that comes later."""
+        self._is_available_now = True
+
+    def initial(self) -> Position:
+        """The same whenever it is asked for: Spark does so twice."""
+        if self._initial is None:
+            self._initial = self._cluster.call(self._resolve_start())
+        return self._initial
+
+    def advance(self, start: Position, *, limited: bool) -> Position:
+        """Where the next batch ends; at `start` where there is nothing to do. All before `start` is done by now."""
+        group_id = self._options.group_id or start.group or self._new_group_id()
+        progress = self._committing_to(group_id)
+        progress.reached(start.offsets)
+        extent = self._look(start)
+        self._losses.report(find_losses(start, extent, by_pattern=self._is_by_pattern))
+        begin = begin_at(start, extent)
+        ends = self._limited(begin, extent) if limited else dict(extent.latest)
+        if all(ends[each] == offset for each, offset in begin.items()):
+            progress.wait(_COMMIT_WAIT_S)
+        return Position(ends, extent.topic_ids, None if self._options.group_id else group_id)
+
+    def done(self, position: Position) -> None:
+        if self._progress is not None:
+            self._progress.reached(position.offsets)
+
+    def latest(self) -> dict[str, Any] | None:
+        """For the query's progress, with what was skipped so far."""
+        if self._extent is None:
+            return None
+        told = Position(self._extent.latest, self._extent.topic_ids).to_json()
+        return {_SKIPPED: self._losses.skipped, **told} if self._losses.skipped else told
+
+    def ranges(self, start: Position, end: Position) -> list[Range]:
+        """The same for the same two, as far as the cluster still has what is in them."""
+        extent = self._extent
+        if extent is None or not all(each in extent.latest for each in end.offsets):
+            extent = self._cluster.call(self._cluster.extent(missing_are_empty=self._missing_are_empty))
+        self._losses.report(find_losses(_shared(start, end), extent, by_pattern=self._is_by_pattern))
+        begin = begin_at(start, extent)
+        found = [
+            Range(each.topic, end.topic_ids.get(each.topic, _NO_ID), each.partition, begin[each], offset)
+            for each, offset in sorted(end.offsets.items())
+            if each in begin and end.is_same_topic(Position(topic_ids=extent.topic_ids), each.topic)
+        ]
+        return split(found, pieces_min=self._options.pieces_min, rows_max=self._options.piece_rows_max)
+
+    async def _resolve_start(self) -> Position:
+        extent = await self._cluster.extent()
+        starts = await starts_of(self._cluster, self._options, extent)
+        return Position(starts, extent.topic_ids, None if self._options.group_id else self._new_group_id())
+
+    def _new_group_id(self) -> str:
+        return f"{self._options.group_prefix}-{secrets.token_hex(4)}"
+
+    def _committing_to(self, group_id: str) -> Progress:
+        if self._progress is None or self._progress.group_id != group_id:
+            log.info("progress is committed to group %s", group_id)
+            self._progress = Progress(self._cluster, group_id)
+        return self._progress
+
+    def _look(self, start: Position) -> Extent:
+        if not (self._is_available_now and self._extent is not None):
+            self._extent = self._cluster.call(self._extent_for(start))
+        return self._extent
+
+    async def _extent_for(self, start: Position) -> Extent:
+        """A leader that has just been elected may not know yet how far its partition may be read: it is asked again."""
+        extent = await self._cluster.extent(missing_are_empty=self._missing_are_empty)
+        for _ in range(_BEHIND_ASKED_MAX):
+            if not any(extent.latest.get(each, offset) < offset for each, offset in start.offsets.items()):
+                break
+            await asyncio.sleep(_BEHIND_PAUSE_S)
+            extent = await self._cluster.extent(missing_are_empty=self._missing_are_empty)
+        return extent
+
+    # --- limits
+
+    def _limited(self, begin: Mapping[TopicPartition, int], extent: Extent) -> dict[TopicPartition, int]:
+        limits = self._options.limits
+        ends = dict(extent.latest)
+        if self._waits(sum(ends[each] - offset for each, offset in begin.items())):
+            return dict(begin)
+        if limits.rows_max is not None:
+            ends = limit_rows(limits.rows_max, begin, ends)
+        if limits.bytes_max is not None:
+            sizes = self._sizes_for(limits.bytes_max, begin, ends, extent)
+            ends = limit_bytes(limits.bytes_max, begin, ends, sizes)
+        return ends
+
+    def _waits(self, rows: int) -> bool:
+        """Whether a batch of so many rows is to wait for more."""
+        limits = self._options.limits
+        if limits.rows_min is None or self._is_available_now:
+            return False
+        now_s = self._now_s()
+        if rows < limits.rows_min and (now_s - self._batch_s) * 1000 < limits.delay_ms_max:
+            return True
+        self._batch_s = now_s
+        return False
+
+    def _sizes_for(
+        self,
+        bytes_max: int,
+        begin: Mapping[TopicPartition, int],
+        ends: Mapping[TopicPartition, int],
+        extent: Extent,
+    ) -> dict[TopicPartition, float]:
+        """Asked for anew where the limit may be reached, else now and then: a stream that keeps up need not know."""
+        waiting = {each: ends[each] - offset for each, offset in begin.items() if ends[each] > offset}
+        expected = sum(rows * self._sizes.get(each, 0) for each, rows in waiting.items())
+        is_old = self._now_s() - self._sized_s > _SIZES_KEPT_S
+        is_near = 2 * expected > bytes_max
+        wanted = {each: begin[each] for each in waiting if is_old or is_near or each not in self._sizes}
+        if wanted:
+            self._sizes |= self._cluster.call(self._cluster.bytes_per_record(wanted, extent))
+            self._sized_s = self._now_s()
+        return self._sizes
+
+
+def _shared(start: Position, end: Position) -> Position:
+    """Without partitions that no batch reads any more."""
+    return Position({each: at for each, at in start.offsets.items() if each in end.offsets}, start.topic_ids)

@@ -1,0 +1,73 @@
+"""The reader of a stream, as Spark wants it. It is pickled for the tasks, so what it works with is made when used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+
+from odradek.spark.reading import read_range
+from odradek.spark.told import told_in_one_line, told_while_reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import pyarrow as pa
+
+    from odradek.spark.options import SourceOptions
+    from odradek.spark.stream_driver import StreamDriver
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """On the driver it lives as long as the query runs, in a process of its own, which Spark ends by killing it."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._driver: StreamDriver | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        with told_in_one_line():
+            return self._driving().initial().to_json()
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        """There are more limits than Spark has a word for: all that counts is that this one does not mean all."""
+        return ReadMaxRows(self._options.limits.rows_max or (1 << 63) - 1)
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        from odradek.spark.offsets import Position
+
+        with told_in_one_line():
+            limited = not isinstance(limit, ReadAllAvailable)
+            return self._driving().advance(Position.from_json(start), limited=limited).to_json()
+
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        return self._driving().latest()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._driving().read_all_there_is_now()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        from odradek.spark.offsets import Position
+
+        with told_in_one_line():
+            ranges = self._driving().ranges(Position.from_json(start), Position.from_json(end))
+            return [InputPartition(each) for each in ranges]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return told_while_reading(read_range(partition.value, self._options.reading))
+
+    def commit(self, end: dict[str, Any]) -> None:
+        from odradek.spark.offsets import Position
+
+        self._driving().done(Position.from_json(end))
+
+    def _driving(self) -> StreamDriver:
+        if self._driver is None:
+            import time
+
+            from odradek.spark.cluster import Cluster
+            from odradek.spark.stream_driver import StreamDriver
+
+            self._driver = StreamDriver(self._options, Cluster(self._options), time.monotonic)
+        return self._driver
