@@ -1,9 +1,8 @@
-"""The kernel as machine code: compiled by numba once on a machine, kept on disk, loaded without numba.
+"""Kernels as machine code: compiled by numba once on a machine, kept on disk, loaded without numba.
 
 To import numba takes as long as to read a million rows, and every worker of Spark would do so. LLVM alone loads what
 numba has made in a few milliseconds. For this, the code must call nothing of numba's: an optimisation over the whole of
-it removes the paths by which numba would raise, as the kernel never does, and the result is looked at before it is
-kept.
+it removes the paths by which numba would raise, as a kernel never does, and the result is looked at before it is kept.
 """
 
 import fcntl
@@ -15,7 +14,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, c_int64, c_void_p
+from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,31 +26,50 @@ import llvmlite.binding as llvm
 from odradek.spark.reading.layout import PARAMETERS
 
 _log = logging.getLogger("odradek.spark")
-_SYMBOL = "odradek_decode"
-_SOURCES = ("compiled.py", "kernel.py", "layout.py")
+_SYMBOL = "odradek_kernel"
 _ENVIRONMENT = "ODRADEK_CACHE_DIR"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """A function to compile. It is named, not given: its module imports numba."""
+
+    module: str
+    function: str
+    parameters: tuple[tuple[str, str], ...]
+    """Names and types, as `layout.PARAMETERS` has them."""
+    files: tuple[Path, ...]
+    """All that the code depends on, but for this module."""
+
+
+DECODE = KernelSource(
+    "odradek.spark.reading.kernel",
+    "decode",
+    tuple(PARAMETERS.items()),
+    tuple(Path(__file__).with_name(name) for name in ("kernel.py", "layout.py")),
+)
 
 
 class Kernel(Protocol):
     def __call__(self, *arguments: int) -> int:
-        """Addresses and numbers, as `layout.PARAMETERS` has them. The lock of the interpreter is free meanwhile."""
+        """Addresses and numbers, as its parameters are. The lock of the interpreter is free meanwhile."""
 
 
 @cache
-def load_kernel() -> Kernel:
+def load_kernel(source: KernelSource = DECODE) -> Kernel:
     """From disk, else compiled and kept there. Without a directory to keep it in, it is compiled in every process."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     folder = cache_folder()
     if folder is None:
         _log.warning("no directory to keep compiled code in: set %s to one", _ENVIRONMENT)
-        return _link(_compile())
-    path = folder / f"decode-{_fingerprint()}.o"
+        return _link(source, _compile(source))
+    path = folder / f"{source.function}-{_fingerprint(source)}.o"
     if not path.exists():
         with _one_at_a_time(folder / "compiling.lock"):
             if not path.exists():
-                _keep(path, _compile())
-    return _link(path.read_bytes())
+                _keep(path, _compile(source))
+    return _link(source, path.read_bytes())
 
 
 def cache_folder() -> Path | None:
@@ -74,11 +94,11 @@ def _is_ours(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not writable_by_others and os.access(folder, os.W_OK)
 
 
-def _fingerprint() -> str:
+def _fingerprint(source: KernelSource) -> str:
     """Of all that the code depends on. A home directory may be shared by machines that are not alike."""
     digest = hashlib.sha256()
-    for name in _SOURCES:
-        digest.update(Path(__file__).with_name(name).read_bytes())
+    for file in (Path(__file__), *source.files):
+        digest.update(file.read_bytes())
     for text in (llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()):
         digest.update(text.encode())
     digest.update(f"numba {version('numba')} llvmlite {version('llvmlite')}".encode())
@@ -99,11 +119,11 @@ def _keep(path: Path, code: bytes) -> None:
     temporary.rename(path)
 
 
-def _link(code: bytes) -> Kernel:
+def _link(source: KernelSource, code: bytes) -> Kernel:
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
     engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    kinds = [c_int64 if kind == "number" else c_void_p for kind in PARAMETERS.values()]
+    kinds = [c_int64 if kind == "number" else c_void_p for _, kind in source.parameters]
     function: Any = CFUNCTYPE(c_int64, *kinds)(engine.get_function_address(_SYMBOL))
     function.engine = engine  # the code goes when it goes
     return function  # type: ignore[no-any-return]
@@ -119,17 +139,16 @@ def _machine() -> llvm.TargetMachine:
     )
 
 
-def _compile() -> bytes:
+def _compile(source: KernelSource) -> bytes:
     from numba import cfunc, types
 
-    from odradek.spark.reading.kernel import decode
-
+    function = getattr(import_module(source.module), source.function)
     items = {"u1": types.uint8, "i4": types.int32, "i8": types.int64}
     kinds: list[Any] = [
         types.CPointer(items[kind]) if kind in items else types.int64  # type: ignore[no-untyped-call]
-        for kind in PARAMETERS.values()
+        for _, kind in source.parameters
     ]
-    entry = cfunc(types.int64(*kinds))(decode.py_func)
+    entry = cfunc(types.int64(*kinds), error_model="numpy")(function.py_func)
     module = llvm.parse_assembly(entry.inspect_llvm())
     for function in module.functions:
         if not function.is_declaration:

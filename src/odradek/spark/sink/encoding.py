@@ -1,5 +1,6 @@
 """Rows of Arrow to batches of records, in whole columns: no Python object stands for a row."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import HEAD_SIZE
-from odradek.spark.sink import kernel
+from odradek.spark.reading.compiled import KernelSource, load_kernel
 from odradek.spark.sink.columns import (
     Places,
     Rows,
@@ -24,6 +25,15 @@ from odradek.spark.sink.columns import (
     number_column,
 )
 from odradek.spark.sink.errors import BadRow
+from odradek.spark.sink.kernel_layout import (
+    BATCH_BYTES,
+    BATCH_NUMBERS,
+    FILL,
+    HASH,
+    PLAN,
+    TABLE_NUMBERS,
+    TABLE_PARTITIONS,
+)
 from odradek.spark.sink.layout import Layout
 
 _HASH_MASK = (1 << 64) - 1
@@ -64,24 +74,22 @@ class Encoder:
     def encode(self, table: pa.RecordBatch) -> list[Encoded]:
         """Batches, those of each partition in the order of its rows. Raises BadRow."""
         rows, topics = self._read(table)
-        if not len(rows):
+        count = len(rows)
+        if not count:
             return []
         if self._setting.hashed:
             self._hash(rows, topics)
-        slots = kernel.place_rows(
-            rows.keys.places,
-            rows.keys.data,
-            rows.values.lengths,
-            rows.wanted,
-            topics,
-            self._topics.table,
-            self._setting.batch_bytes_max,
-        )
-        order, begins = kernel.sort_rows(slots, self._topics.slot_count)
-        sizes = self._measure(rows)
-        batches = kernel.cut_batches(order, begins, sizes, self._setting.batch_bytes_max - HEAD_SIZE)
-        encoded = self._fill(rows, order, batches, sizes)
-        self.row_count += len(rows)
+        slots, order, sizes = (np.empty(count, np.int64) for _ in range(3))
+        begins = np.zeros(self._topics.slot_count + 1, np.int64)
+        batches = np.empty((count, BATCH_NUMBERS), np.int64)
+        made = _call(
+            PLAN, rows, rows.wanted, topics, self._topics.table, self._topics.slot_count,
+            self._setting.batch_bytes_max, self._setting.batch_bytes_max - HEAD_SIZE,
+            slots, order, begins, sizes, batches,
+        )  # fmt: skip
+        self._check_sizes(sizes)
+        encoded = self._fill(rows, order, sizes, batches[:made])
+        self.row_count += count
         return encoded
 
     def skip(self, table: pa.RecordBatch) -> None:
@@ -132,49 +140,28 @@ class Encoder:
             raise self._bad(int(bad.argmax()), "a header has no key; headers need keys that are not null")
 
     def _check_partitions(self, column: Any, rows: Rows, topics: Places) -> None:
-        partitions = self._topics.table[topics, 1]
+        partitions = self._topics.table[topics, TABLE_PARTITIONS]
         bad = (rows.wanted >= partitions) | ((rows.wanted < 0) & ~_is_null(column))
         if bad.any():
             row = int(bad.argmax())
             name, count = self._topics.names[topics[row]], partitions[row]
             raise self._bad(row, f"partition {rows.wanted[row]} of {name}, which has {count} of them, from 0 on")
 
-    def _measure(self, rows: Rows) -> Places:
-        headers = rows.headers
-        sizes: Places = kernel.measure_rows(
-            rows.keys.lengths,
-            rows.values.lengths,
-            headers.firsts,
-            headers.counts,
-            headers.names.lengths,
-            headers.contents.lengths,
-        )
-        room = self._setting.record_bytes_max - HEAD_SIZE - _RECORD_OVERHEAD
+    def _check_sizes(self, sizes: Places) -> None:
         largest = int(sizes.argmax())
-        if sizes[largest] > room:
+        if sizes[largest] > self._setting.record_bytes_max - HEAD_SIZE - _RECORD_OVERHEAD:
             raise self._bad(
                 largest,
                 f"a record of {sizes[largest]} bytes; set kafka.max.request.size above it, and the topic's limit",
             )
-        return sizes
 
     def _hash(self, rows: Rows, topics: Places) -> None:
-        headers = rows.headers
-        found = kernel.hash_rows(
-            rows.keys.places, rows.keys.data, rows.values.places, rows.values.data, headers.places,
-            headers.names.places, headers.names.data, headers.contents.places, headers.contents.data,
-            topics, self._topics.hashes, rows.wanted,
-        )  # fmt: skip
-        self.row_hash = (self.row_hash + int(found)) & _HASH_MASK
+        found = _call(HASH, rows, rows.wanted, topics, self._topics.hashes)
+        self.row_hash = (self.row_hash + found) & _HASH_MASK
 
-    def _fill(self, rows: Rows, order: Places, batches: Places, sizes: Places) -> list[Encoded]:
-        filled = np.empty(int(batches[:, 3].sum()) + HEAD_SIZE * len(batches), np.uint8)
-        headers = rows.headers
-        kernel.fill_batches(
-            filled, order, batches, sizes, rows.keys.places, rows.keys.data, rows.values.places, rows.values.data,
-            headers.places, headers.names.places, headers.names.data, headers.contents.places, headers.contents.data,
-            HEAD_SIZE,
-        )  # fmt: skip
+    def _fill(self, rows: Rows, order: Places, sizes: Places, batches: Places) -> list[Encoded]:
+        filled = np.empty(int(batches[:, BATCH_BYTES].sum()) + HEAD_SIZE * len(batches), np.uint8)
+        _call(FILL, rows, order, sizes, batches, len(batches), HEAD_SIZE, filled)
         view = memoryview(filled.data).cast("B")
         encoded = []
         at = 0
@@ -192,12 +179,18 @@ _RECORD_OVERHEAD = 10
 """A record's length and its place in the batch take no more."""
 
 
+def _call(source: KernelSource, rows: Rows, *others: Any) -> int:
+    keys, values, headers = rows.keys, rows.values, rows.headers
+    given = (len(rows), *keys, *values, *headers.places, *headers.names, *headers.contents, *others)
+    return load_kernel(source)(*(each if isinstance(each, int) else each.ctypes.data for each in given))
+
+
 class _Topics:
     """The topics that rows were written to so far, and their partitions as slots, one topic behind the other."""
 
     def __init__(self, partitions_of: Callable[[str], int], rng: Random) -> None:
-        self.table: Places = np.empty((0, 4), np.int64)
-        self.hashes: NDArray[np.uint64] = np.empty(0, np.uint64)
+        self.table: Places = np.empty((0, TABLE_NUMBERS), np.int64)
+        self.hashes: Places = np.empty(0, np.int64)
         self.names: list[str] = []
         self.slot_count = 0
         self._lines: dict[str, int] = {}
@@ -217,8 +210,8 @@ class _Topics:
         # Tasks begin elsewhere, so that rows without a key do not all go to the same partition.
         line = [self.slot_count, partitions, self._rng.randrange(partitions), 0]
         self.table = np.vstack((self.table, np.array([line], np.int64)))
-        hashed = np.uint64(kernel.hash_bytes(np.frombuffer(name.encode(), np.uint8)))
-        self.hashes = np.append(self.hashes, hashed)
+        hashed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little", signed=True)
+        self.hashes = np.append(self.hashes, np.int64(hashed))
         self._places += (TopicPartition(name, number) for number in range(partitions))
         self.slot_count += partitions
         self._lines[name] = len(self.names)
