@@ -128,3 +128,21 @@ def test_new_partitions_take_records(tmp_path: Path) -> None:
             assert await grow(client, to(4, "orders", 1)) == [ErrorCode.NONE]
 
     asyncio.run(main())
+
+
+def test_many_new_partitions_can_be_used_at_once_and_have_logs_after_a_stop(tmp_path: Path) -> None:
+    async def add() -> None:
+        async with node_on(tmp_path) as client:
+            await create_topic(client, "orders")
+            wanted = CreatePartitionsTopic(name="orders", count=500, assignments=None)
+            request = CreatePartitionsRequest(topics=(wanted,), timeout_ms=1000, validate_only=False)
+            assert (await client.ask(request, CreatePartitionsResponse, 3)).results[0].error_code == ErrorCode.NONE
+            assert (await produce(client, "orders", "a", partition=499)).error_code == ErrorCode.NONE
+
+    async def use_again() -> None:
+        async with node_on(tmp_path) as client:
+            assert (await produce(client, "orders", "b", partition=499)).base_offset == 1
+
+    asyncio.run(add())
+    assert len(list(tmp_path.glob("orders-*"))) == 500
+    asyncio.run(use_again())

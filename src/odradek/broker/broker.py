@@ -9,6 +9,8 @@ from odradek.net.connection import Connection
 from odradek.storage.flush import Flusher
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from odradek.model.topic_partition import TopicPartition
 
 _Door = tuple[int, bool]
@@ -26,12 +28,18 @@ class Broker:
         self.kraft_version = 0
         """Of the quorum, which keeps it beside the other features."""
         self.partitions: dict[TopicPartition, Partition] = {}
+        self.make: Callable[[TopicPartition], Partition | None] = _nothing
+        """Asked for partitions that are not among these: there may be one whose log is still to be made."""
 
     def partition(self, topic: str, index: int) -> Partition:
-        found = self.partitions.get(cast("TopicPartition", (topic, index)))  # equal to one, and made sooner
+        where = cast("TopicPartition", (topic, index))  # equal to one, and made sooner
+        found = self.partitions.get(where) or self.make(where)
         if found is None:
             raise UnknownTopicOrPartition(f"no partition {topic}-{index} here")
         return found
+
+    def leads(self, where: "TopicPartition") -> bool:
+        return where in self.partitions or self.make(where) is not None
 
     def name_of(self, topic_id: bytes) -> str:
         topic = self.image.topics.by_id(topic_id)
@@ -52,3 +60,7 @@ def _door(local: tuple[str, int]) -> _Door:
     """Which listener this is, whatever interface a connection came in on."""
     host, port = local
     return port, ":" in host
+
+
+def _nothing(_where: "TopicPartition") -> None:
+    return

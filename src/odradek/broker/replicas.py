@@ -1,12 +1,17 @@
-"""Keeps the partitions of this node in line with the metadata: logs are made, led, set aside and deleted."""
+"""Keeps the partitions of this node in line with the metadata: logs are made, led, set aside and deleted.
 
+To make a log takes half a dozen files. A few are made before anybody hears of their partitions; where there are more,
+they follow some at a time, and one that is asked for meanwhile is made then.
+"""
+
+import asyncio
 import logging
+import time
 
 from odradek.broker.broker import Broker
 from odradek.broker.partition import Partition
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image, ResourceType, Topic
-from odradek.metadata.image import Partition as Placement
 from odradek.metadata.uuids import to_text
 from odradek.model.clock import Clock
 from odradek.model.errors import StorageFailed
@@ -15,12 +20,21 @@ from odradek.storage.log_dirs import LogDirs
 
 logger = logging.getLogger(__name__)
 
+_AT_ONCE = 10
+"""Some milliseconds. File systems need ten times as long to make a file where many were just deleted (ext4)."""
+_TURN_S = 0.002
+"""Then the others have theirs."""
+
 
 class Replicas:
     def __init__(self, broker: Broker, logs: LogDirs, clock: Clock) -> None:
         self._broker = broker
         self._logs = logs
         self._clock = clock
+        self._due: dict[TopicPartition, Topic] = {}
+        """Partitions that are ours to lead and have no log yet."""
+        self._is_due = asyncio.Event()
+        broker.make = self._make
 
     def begin(self, image: Image) -> None:
         """At start: what is on disk and in no topic is set aside, what is in a topic and not on disk is made."""
@@ -32,8 +46,9 @@ class Replicas:
                 logger.warning("a partition of no known topic was set aside", extra={"directory": kept})
         self._broker.image = image
         for topic in image.topics:
-            for number, placement in topic.partitions.items():
-                self._take(topic, number, placement)
+            for number in topic.partitions:
+                self._take(topic, number)
+        self.make_all()
 
     def change(self, delta: Delta, image: Image) -> None:
         """Told of every committed batch of metadata."""
@@ -42,12 +57,32 @@ class Replicas:
             for number in topic.partitions:
                 self._drop(TopicPartition(topic.name, number))
         for topic in delta.topics.created:
-            for number, placement in topic.partitions.items():
-                self._take(topic, number, placement)
+            for number in topic.partitions:
+                self._take(topic, number)
         for change in delta.topics.changed:
             for number in change.partitions:
-                self._take(change.after, number, change.after.partitions[number])
+                self._take(change.after, number)
+        if len(self._due) <= _AT_ONCE:
+            self.make_all()
+        else:
+            self._is_due.set()
         self._update_configs(delta, image)
+
+    async def run(self) -> None:
+        """Makes logs that are still to be made, until cancelled."""
+        while True:
+            await self._is_due.wait()
+            self._is_due.clear()
+            while self._due:
+                until = time.monotonic() + _TURN_S
+                while self._due and time.monotonic() < until:
+                    self._make(next(iter(self._due)))
+                await asyncio.sleep(0)
+
+    def make_all(self) -> None:
+        """At once; of many only when a node starts, or stops."""
+        for where in list(self._due):
+            self._make(where)
 
     def _update_configs(self, delta: Delta, image: Image) -> None:
         kinds = {resource.type for resource in delta.configs.changed}
@@ -59,26 +94,39 @@ class Replicas:
             if resource.type == ResourceType.TOPIC:
                 self._logs.update_config(resource.name)
 
-    def _take(self, topic: Topic, number: int, placement: Placement) -> None:
-        """Lead the partition, if it is ours to lead."""
+    def _take(self, topic: Topic, number: int) -> None:
+        """Lead the partition, if it is ours to lead; without a log it is due."""
         where = TopicPartition(topic.name, number)
-        if placement.leader != self._broker.node_id:
+        if topic.partitions[number].leader != self._broker.node_id:
             self._broker.partitions.pop(where, None)
+            self._due.pop(where, None)
             return
+        self._due[where] = topic
+        if self._logs.get(where) is not None:
+            self._make(where)
+
+    def _make(self, where: TopicPartition) -> Partition | None:
+        """Lead a partition that is due, with a new log if it has none; None for any other, and where the disk fails."""
+        topic = self._due.pop(where, None)
+        if topic is None:
+            return None
+        where = TopicPartition(*where)  # it may be a plain tuple, which is not to be kept
+        epoch = topic.partitions[where.partition].leader_epoch
         try:
             log = self._logs.get(where) or self._logs.create(where, to_text(topic.id))
-            log.assign_epoch(placement.leader_epoch, log.end_offset)
+            log.assign_epoch(epoch, log.end_offset)
             log.advance_high_watermark(log.end_offset)
         except StorageFailed as error:
             logger.error("a partition cannot be led", extra={"partition": str(where), "reason": str(error)})
-            return
+            return None
         known = self._broker.partitions.get(where)
-        if known is not None and known.log is log:
-            known.epoch = placement.leader_epoch
-        else:
-            self._broker.partitions[where] = Partition(log, placement.leader_epoch, self._clock)
+        if known is None or known.log is not log:
+            known = self._broker.partitions[where] = Partition(log, epoch, self._clock)
+        known.epoch = epoch
+        return known
 
     def _drop(self, where: TopicPartition) -> None:
+        self._due.pop(where, None)
         partition = self._broker.partitions.pop(where, None)
         if partition is not None:
             for fetch in (*partition.waiting, *partition.stable.waiting):

@@ -122,11 +122,7 @@ class TransactionalProduce:
             for part in topic.partition_data:
                 place = TopicPartition(name, part.index)
                 records = part.records or b""
-                if (
-                    name in INTERNAL_TOPICS
-                    or place not in self._broker.partitions
-                    or not is_batch_transactional(records)
-                ):
+                if name in INTERNAL_TOPICS or not is_batch_transactional(records) or not self._broker.leads(place):
                     continue
                 try:
                     yield place, parse_head(memoryview(records))

@@ -25,6 +25,7 @@ from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.group_config import GroupConfig
+from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import Codec
 from odradek.wire.stored import CONSUMER_OFFSETS, TRANSACTION_STATE
 
@@ -87,7 +88,9 @@ class Coordinators:
             runtime.close()
 
     def _lead(self, topic: str) -> None:
-        led = {place.partition: found for place, found in self._broker.partitions.items() if place.topic == topic}
+        found = self._broker.image.topics.get(topic)
+        places = [TopicPartition(topic, number) for number in found.partitions] if found else []
+        led = {place.partition: self._broker.partition(*place) for place in places if self._broker.leads(place)}
         self._runtimes[topic].lead(led)
 
     def _perform(self, number: int, effect: Effect) -> None:

@@ -189,8 +189,10 @@ class Node:
         replicas.begin(log.image)
         log.subscribe(replicas.change)
         self._stack.callback(self._close, log, logs, identity.node_id, epoch)
+        self._stack.callback(self._make_the_rest, replicas)
         broker.kraft_version = log.voters.kraft_version
         tasks = await self._stack.enter_async_context(Tasks())
+        tasks.create_task(replicas.run(), name="make-partitions")
         read_ahead = ReadAhead(self._files, pool)
         producer_ids = ProducerIds(log, identity.node_id, epoch, tasks)
         coordinators = Coordinators(
@@ -301,6 +303,10 @@ class Node:
     def _change_admission(self, listener: Listener, delta: Delta, image: Image) -> None:
         if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
             listener.change_admission(admission_of(self._settings.now(image), self._connections_max))
+
+    def _make_the_rest(self, replicas: Replicas) -> None:
+        if not self._is_abandoned:
+            replicas.make_all()  # Apache Kafka may be the next owner, and its tools miss them
 
     def _close(self, log: MetadataLog, logs: LogDirs, node_id: int, epoch: int) -> None:
         if self._is_abandoned:
