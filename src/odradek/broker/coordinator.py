@@ -7,7 +7,7 @@ from typing import Generic, TypeAlias, TypeVar
 from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER
 from odradek.coordinators.decision import Asked, Decision
-from odradek.coordinators.runtime import Runtime, Waiter
+from odradek.coordinators.runtime import Runtime, Single, Waiter
 from odradek.coordinators.shard import Shard
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
@@ -49,6 +49,10 @@ class Coordinator(Generic[S]):
         """Have the shard of a key decide. The ticket hears of the outcome, now or later."""
         self._runtime.submit(key, ticket, command)
 
+    def put(self, key: str, single: Single[S]) -> bool:
+        """Do at once what the caller answers, if that can be; see the runtime's."""
+        return self._runtime.put(key, single)
+
     def decide(self, key: str, command: Callable[[S], Decision]) -> Awaitable[None] | None:
         """Have the shard of a key decide something that is answered to nobody. Raises a BrokerError.
 
@@ -59,6 +63,10 @@ class Coordinator(Generic[S]):
     def shard_of(self, key: str) -> S:
         """To read from. Raises NotCoordinator or CoordinatorLoading."""
         return self._runtime.shard_of(key)
+
+    def settled_shard_of(self, key: str) -> S | None:
+        """If what it says may be told at once."""
+        return self._runtime.settled_shard_of(key)
 
     def shards(self) -> Iterator[S]:
         """All of this node that can be used. Raises CoordinatorLoading."""

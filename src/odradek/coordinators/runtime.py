@@ -28,8 +28,10 @@ from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.clock import Clock
 from odradek.model.errors import BrokerError, OdradekError, StorageFailed
-from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
+from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId, TimestampMs
+from odradek.model.settings import LONG_MAX
 from odradek.records.batch import BatchHead, Codec
+from odradek.records.builder import build_run
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
 from odradek.wire.schema import Message
@@ -38,6 +40,7 @@ from odradek.wire.stored import CoordinatorTopic
 logger = logging.getLogger(__name__)
 
 S = TypeVar("S", bound=Shard)
+S_contra = TypeVar("S_contra", bound=Shard, contravariant=True)
 
 _TURN_S = 0.005
 """For deadlines, when many come at once."""
@@ -62,6 +65,18 @@ class Waiter(Hashable, Protocol):
     def answer(self, response: Message) -> None: ...
 
     def fail(self, error: BrokerError) -> None: ...
+
+
+class Single(Protocol[S_contra]):
+    """A command of one record, in bytes."""
+
+    def record(self, shard: S_contra, now: TimestampMs) -> tuple[bytes, bytes] | None:
+        """Its key and its value; None where this has to be decided in the usual way."""
+        ...
+
+    def replay(self, shard: S_contra, offset: Offset) -> None:
+        """The record is in the log at this offset."""
+        ...
 
 
 class Tasks(Protocol):
@@ -222,6 +237,25 @@ class Runtime(Generic[S]):
         place.waiting[ticket] = ticket
         self._carry_out(place, decision)
 
+    def put(self, key: str, single: Single[S]) -> bool:
+        """The same for what its caller answers, if it is done when this returns.
+
+        False where it has to be submitted. Nothing has happened then: what cannot be written fails once more, and is
+        reported.
+        """
+        place = self._settled(key)
+        now = self._node.clock.now_ms()
+        record = single.record(place.shard, now) if place is not None else None
+        if place is None or record is None:
+            return False
+        try:
+            batch, head = build_run((record,), now, self._node.codec())
+            offset = place.led.append(memoryview(batch), head)
+        except BrokerError:
+            return False
+        single.replay(place.shard, offset)
+        return True
+
     def decide(self, key: str, command: Callable[[S], Decision]) -> Awaitable[None] | None:
         """As `submit`, for what is answered to nobody. Raises what `submit` tells its ticket.
 
@@ -256,6 +290,11 @@ class Runtime(Generic[S]):
         """To read from. Raises NotCoordinator or CoordinatorLoading."""
         return self._active(self.number_of(key)).shard
 
+    def settled_shard_of(self, key: str) -> S | None:
+        """If what it says may be told at once: it is loaded, and nobody has to wait for syncs."""
+        place = self._settled(key)
+        return None if place is None else place.shard
+
     def number_of(self, key: str) -> int:
         """Of the partition that the key belongs to."""
         return partition_of(key, self._partitions())
@@ -272,6 +311,12 @@ class Runtime(Generic[S]):
                 self._carry_out(place, place.shard.topics_changed(delta, image))
             elif place.state is _State.LOADING and image.topics is not delta.before.topics:
                 place.missed.append((delta, image))
+
+    def _settled(self, key: str) -> _Place[S] | None:
+        place = self._places.get(partition_of(key, self._partitions()))
+        if place is None or place.state is not _State.ACTIVE or place.led.log.config.flush_messages != LONG_MAX:
+            return None
+        return place
 
     def _active(self, number: int) -> _Place[S]:
         place = self._places.get(number)

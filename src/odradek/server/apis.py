@@ -101,6 +101,7 @@ def served_by(node: Parts) -> dict[int, Served]:
     current = partial(_current, broker, settings)
     is_verifying = partial(_is_verifying, current)
     producing = produce.Produce(broker, TransactionalProduce(broker, transactions, node.clock, is_verifying).gate_for)
+    committing, beating = offset_commit.OffsetCommit(groups), heartbeat.Heartbeat(groups)
     offsets_in_txn = txn_offset_commit.TxnOffsetCommit(broker, groups, transactions, node.clock, is_verifying)
     has_consumer_protocol = _has_consumer_protocol(broker, config)
     served: dict[int, Served] = {
@@ -108,11 +109,11 @@ def served_by(node: Parts) -> dict[int, Served]:
         1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, node.read_ahead, config.fetch_max_bytes).handle),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
-        8: Served(offset_commit.VERSIONS, offset_commit.OffsetCommit(groups).handle),
+        8: Served(offset_commit.VERSIONS, committing.handle, handle_body=committing.handle_single),
         9: Served(offset_fetch.VERSIONS, offset_fetch.OffsetFetch(groups).handle),
         10: Served(find_coordinator.VERSIONS, find_coordinator.FindCoordinator(broker, coordinator_topics).handle),
         11: Served(join_group.VERSIONS, join_group.JoinGroup(groups).handle),
-        12: Served(heartbeat.VERSIONS, heartbeat.Heartbeat(groups).handle),
+        12: Served(heartbeat.VERSIONS, beating.handle, handle_body=beating.handle_body),
         13: Served(leave_group.VERSIONS, leave_group.LeaveGroup(groups).handle),
         14: Served(sync_group.VERSIONS, sync_group.SyncGroup(groups).handle),
         15: Served(describe_groups.VERSIONS, describe_groups.DescribeGroups(groups).handle),

@@ -13,8 +13,10 @@ from odradek.coordinators.groups.context import Deadline, GroupContext
 from odradek.coordinators.timers import Timers
 from odradek.metadata.image import EMPTY
 from odradek.model.broker_config import BrokerConfig
+from odradek.model.error_code import ErrorCode
 from odradek.model.group_config import GroupConfig
 from odradek.testing.clock import ManualClock
+from odradek.wire.group_requests import Heartbeat
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
@@ -132,7 +134,8 @@ class ClassicStage:
         return self.asked
 
     def heartbeat(self, member_id: str, generation: int, instance_id: str | None = None, group_id: str = GROUP) -> int:
-        """Returns the error code: nobody waits for an answer to this."""
+        """Returns the error code: nobody waits for an answer to this. The short way says nothing else."""
+        is_heard = self.classic.hears(Heartbeat(group_id, generation, member_id, instance_id))
         asked = self._asked(4)
         request = HeartbeatRequest(
             group_id=group_id, generation_id=generation, member_id=member_id, group_instance_id=instance_id
@@ -140,6 +143,7 @@ class ClassicStage:
         self.perform(self.classic.heartbeat(asked, request))
         answer = self.answers[asked.ticket]
         assert isinstance(answer, HeartbeatResponse)
+        assert not is_heard or answer.error_code == ErrorCode.NONE
         return answer.error_code
 
     def leave(self, *members: MemberIdentity, version: int = 5, group_id: str = GROUP) -> LeaveGroupResponse:

@@ -8,7 +8,7 @@ from struct import Struct
 
 from odradek.records.varint import write_unsigned
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
-from odradek.wire.schema import NO_UUID
+from odradek.wire.schema import NO_UUID, uuid
 
 VERSION = 4
 _GROUP = Struct(">hh")
@@ -20,21 +20,25 @@ _TYPE = 1
 
 
 def key(commit: OffsetCommitKey) -> bytes:
-    group, topic = commit.group.encode(), commit.topic.encode()
-    return b"".join(
-        (_GROUP.pack(_TYPE, len(group)), group, _INT16.pack(len(topic)), topic, _INT32.pack(commit.partition))
-    )
+    return key_of(commit.group.encode(), commit.topic.encode(), commit.partition)
 
 
 def value(commit: OffsetCommitValue) -> bytes:
     metadata = commit.metadata.encode()
-    tagged = b"\0" if commit.topic_id == NO_UUID else b"\1\0\x10" + commit.topic_id
+    return value_of(commit.offset, commit.leader_epoch, metadata, commit.commit_timestamp, commit.topic_id)
+
+
+def key_of(group: bytes, topic: bytes, partition: int) -> bytes:
+    return b"".join((_GROUP.pack(_TYPE, len(group)), group, _INT16.pack(len(topic)), topic, _INT32.pack(partition)))
+
+
+def value_of(offset: int, leader_epoch: int, metadata: bytes, committed_ms: int, topic_id: uuid) -> bytes:
     return b"".join(
         (
-            _BEGIN.pack(VERSION, commit.offset, commit.leader_epoch),
+            _BEGIN.pack(VERSION, offset, leader_epoch),
             write_unsigned(len(metadata) + 1),
             metadata,
-            _INT64.pack(commit.commit_timestamp),
-            tagged,
+            _INT64.pack(committed_ms),
+            b"\0" if topic_id == NO_UUID else b"\1\0\x10" + topic_id,
         )
     )

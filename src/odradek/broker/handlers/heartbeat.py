@@ -1,8 +1,10 @@
 """Heartbeat, versions 0 to 4."""
 
 from odradek.broker.call import Call
+from odradek.broker.dispatch import LATER, NOT_MINE, Handled
 from odradek.broker.groups import Groups
 from odradek.model.error_code import ErrorCode
+from odradek.wire.group_requests import HEARTBEAT_SINCE, heartbeat_answer, read_heartbeat
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 VERSIONS = (0, 4)
@@ -18,6 +20,15 @@ class Heartbeat:
         return self._groups.ask(
             call, request.group_id, lambda shard, asked: shard.migration.heartbeat(asked, request), _refusal
         )
+
+    def handle_body(self, call: Call, body: memoryview) -> Handled:
+        """A heartbeat that finds its group as it should be; NOT_MINE for any other."""
+        beat = read_heartbeat(body) if call.version >= HEARTBEAT_SINCE else None
+        shard = self._groups.settled_shard_of(beat.group_id) if beat is not None else None
+        if beat is None or shard is None or not shard.classic.hears(beat):
+            return NOT_MINE
+        call.reply.send((heartbeat_answer(call.correlation_id),))
+        return LATER
 
 
 def _refusal(code: ErrorCode) -> HeartbeatResponse:

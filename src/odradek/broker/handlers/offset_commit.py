@@ -1,8 +1,11 @@
 """OffsetCommit, versions 2 to 10."""
 
 from odradek.broker.call import Call
+from odradek.broker.dispatch import LATER, NOT_MINE, Handled
 from odradek.broker.groups import Groups
 from odradek.coordinators.groups.offsets.commits import refusal
+from odradek.coordinators.groups.offsets.single import SingleCommit
+from odradek.wire.group_requests import COMMIT_SINCE, read_single_offset, single_offset_answer
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 
 VERSIONS = (2, 10)
@@ -19,3 +22,11 @@ class OffsetCommit:
             lambda shard, asked: shard.offsets.commit(asked, request),
             lambda code: refusal(request, code),
         )
+
+    def handle_single(self, call: Call, body: memoryview) -> Handled:
+        """A commit of one offset that nothing speaks against; NOT_MINE for any other."""
+        single = read_single_offset(body, call.version) if call.version >= COMMIT_SINCE else None
+        if single is None or not self._groups.put(single.group_id, SingleCommit(single, call.version)):
+            return NOT_MINE
+        call.reply.send((single_offset_answer(call.version, call.correlation_id, single),))
+        return LATER

@@ -22,6 +22,7 @@ from odradek.coordinators.groups.errors import (
 from odradek.coordinators.groups.group import Group
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
+from odradek.wire.group_requests import Heartbeat
 from odradek.wire.messages.describe_groups import DescribedGroup
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupRequest
@@ -67,6 +68,18 @@ class ClassicGroups:
         except BrokerError as error:
             return asked.answer(HeartbeatResponse(error_code=error.code))
         return asked.answer(HeartbeatResponse())
+
+    def hears(self, beat: Heartbeat) -> bool:
+        """A heartbeat that finds its group stable. False, with nothing done, where `heartbeat` has to find out."""
+        group = self._table.find(beat.group_id)
+        if group is None or group.state is not State.STABLE or beat.generation != group.generation:
+            return False
+        member = group.members.get(beat.member_id)
+        instance_id = beat.instance_id
+        if member is None or (instance_id is not None and group.static.get(instance_id) != beat.member_id):
+            return False
+        self._rebalancing.expect(group, member)
+        return True
 
     def leave(self, asked: Asked, request: LeaveGroupRequest) -> Decision:
         return self._leaving.leave(asked, request, self._table.find(request.group_id))

@@ -34,6 +34,13 @@ def pack(committed: Committed) -> bytes:
     return _FIXED.pack(*committed[:-1]) + committed.metadata.encode()
 
 
+def pack_single(
+    offset: int, leader_epoch: int, committed_ms: TimestampMs, record_offset: Offset, topic_id: uuid, metadata: bytes
+) -> bytes:
+    """One that expires when nobody uses it."""
+    return _FIXED.pack(offset, leader_epoch, committed_ms, NO_TIMESTAMP, record_offset, topic_id) + metadata
+
+
 def pack_value(value: OffsetCommitValue, record_offset: Offset) -> bytes:
     """What a record at this offset says."""
     fixed = _FIXED.pack(

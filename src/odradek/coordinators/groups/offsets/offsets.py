@@ -7,8 +7,8 @@ from odradek.coordinators.decision import Answer, Asked, Decision, Stored
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound, IllegalGeneration
 from odradek.coordinators.groups.group import Group, Member, PartitionCheck
-from odradek.coordinators.groups.offsets.commits import Outcome, Wanted, answers, units, wanted_in
-from odradek.coordinators.groups.offsets.committed import Committed, pack, pack_legacy, pack_value
+from odradek.coordinators.groups.offsets.commits import BY_ID_SINCE, Outcome, Wanted, answers, units, wanted_in
+from odradek.coordinators.groups.offsets.committed import Committed, pack, pack_legacy, pack_single, pack_value
 from odradek.coordinators.groups.offsets.deletions import delete
 from odradek.coordinators.groups.offsets.fetches import OffsetFetches
 from odradek.coordinators.groups.offsets.pending import PendingOffsets
@@ -18,6 +18,7 @@ from odradek.metadata.image import Topic
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import NO_PRODUCER_ID, NO_TIMESTAMP, Offset, ProducerId, TimestampMs
+from odradek.wire.group_requests import SingleOffset
 from odradek.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -110,6 +111,28 @@ class Offsets:
                 told.append(OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code))
             outcome.answer(topic, told)
         return records
+
+    def admit(self, asked: SingleOffset, version: int) -> Topic | None:
+        """The topic of a commit of one offset, if `commit` would take it; None where that has to find out."""
+        topics = self._context.image().topics
+        topic = topics.by_id(asked.topic) if version >= BY_ID_SINCE else topics.get(asked.topic.decode())
+        group = self._groups.get(asked.group_id)
+        if (
+            topic is None
+            or group is None
+            or asked.partition not in topic.partitions
+            or len(asked.metadata) > self._context.config().offset_metadata_max_bytes
+        ):
+            return None
+        member = Member(asked.member_id, asked.generation, asked.instance_id)
+        try:
+            check = group.check_commit(member, version, transactional=False)
+            if check is not None:
+                check(topic.id, asked.partition)
+        except BrokerError:
+            return None
+        self._classic.heard_of(group, asked.member_id)
+        return topic
 
     def delete(self, asked: Asked, request: OffsetDeleteRequest) -> Decision:
         group = self._groups.get(request.group_id)
@@ -217,6 +240,11 @@ class Offsets:
             self._table.put(group_id, key.topic, key.partition, packed)
         else:
             self._pending.put(producer_id, group_id, (key.topic, key.partition), packed)
+
+    def replay_single(self, offset: Offset, asked: SingleOffset, topic: Topic, now: TimestampMs) -> None:
+        """What `replay` makes of the record of a commit that was admitted."""
+        packed = pack_single(asked.offset, asked.leader_epoch, now, offset, topic.id, asked.metadata)
+        self._table.put(asked.group_id, topic.name, asked.partition, packed)
 
     def end_transaction(self, producer_id: ProducerId, *, commit: bool) -> None:
         pending = self._pending.end(producer_id)
