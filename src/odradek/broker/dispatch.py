@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_new = tuple.__new__
+"""Of named tuples, in half the time."""
+
 LATER = object()
 """Returned by a handler that answers by itself."""
 
@@ -73,10 +76,11 @@ class Dispatch:
                 raise BadRequest(f"API {head.api_key} is not served")
             if len(frame) > served.bytes_max:
                 raise BadRequest(f"{len(frame)} bytes of {APIS[head.api_key].name}; {served.bytes_max} are allowed")
-            call = Call(connection, reply, head.version, head.correlation_id, head.client_id)
-            if not served.versions[0] <= head.version <= served.versions[1]:
+            version = head.version
+            call = _new(Call, (connection, reply, version, head.correlation_id, head.client_id))
+            if not served.versions[0] <= version <= served.versions[1]:
                 if head.api_key != API_VERSIONS:
-                    raise UnsupportedVersion(f"{APIS[head.api_key].name} in version {head.version} is not served")
+                    raise UnsupportedVersion(f"{APIS[head.api_key].name} in version {version} is not served")
                 # The one API that answers in version 0 whatever it was asked in: the client learns what we have.
                 call = call._replace(version=0)
                 handled = served.handle(call, None)
@@ -84,7 +88,7 @@ class Dispatch:
                 handled = served.handle_body(call, head.body) if served.handle_body else NOT_MINE
                 if handled is NOT_MINE:
                     kind = self._requests.get(head.api_key) or self._load(head.api_key)
-                    handled = served.handle(call, decode(kind, head.version, head.body))
+                    handled = served.handle(call, decode(kind, version, head.body))
             if handled is not LATER:
                 self._finish(call, handled)
         except (BadRequest, UnsupportedVersion) as error:

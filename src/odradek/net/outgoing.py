@@ -2,7 +2,6 @@
 
 import mmap
 import socket
-from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -39,7 +38,7 @@ class Outgoing:
     __slots__ = ("_has_filled", "_parts", "_sent_of_first", "size")
 
     def __init__(self) -> None:
-        self._parts: deque[Bytes | FileRange] = deque()
+        self._parts: list[Bytes | FileRange] = []  # a deque takes 760 bytes, also of a connection that is idle
         self._sent_of_first = 0
         self._has_filled = False
         """Whether the socket did not take all of what is on its way."""
@@ -100,6 +99,10 @@ class Outgoing:
             return sock.sendmsg(run, (), _MSG_MORE if len(run) < len(self._parts) else 0)
 
     def _sent(self, count: int) -> None:
+        if count == self.size and len(self._parts) == 1 and not self._sent_of_first:
+            self._parts.clear()
+            self.size = 0
+            return
         while count:
             first = self._parts[0]
             if isinstance(first, (bytes, bytearray, memoryview)):
@@ -112,7 +115,7 @@ class Outgoing:
                 return
             count -= left
             self._sent_of_first = 0
-            release((self._parts.popleft(),))
+            release((self._parts.pop(0),))
 
 
 class _Maps:

@@ -37,6 +37,8 @@ class RequestHead(NamedTuple):
     body: memoryview
 
 
+_new = tuple.__new__
+"""Of the named tuple here, in half the time."""
 _REQUEST = Packing(">hhih")
 _REQUEST_SIZE = _REQUEST.size
 _RESPONSE = Packing(">i")
@@ -53,7 +55,8 @@ def read_request_head(frame: memoryview) -> RequestHead:
     if length >= 0:
         at += length
         client_id = str(frame[_REQUEST_SIZE:at], "utf-8", "replace")
-    return RequestHead(key, version, correlation_id, client_id, _body(frame, at, version >= _FLEXIBLE.get(key, NEVER)))
+    body = _body(frame, at, version >= _FLEXIBLE.get(key, NEVER))
+    return _new(RequestHead, (key, version, correlation_id, client_id, body))
 
 
 def write_request_head(out: bytearray, request: Message, version: int, correlation_id: int, client: bytes) -> None:
