@@ -16,7 +16,7 @@ def plan_batch(options: SourceOptions, narrowing: Narrowing) -> list[Range]:
 
 
 async def _plan(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) -> list[Range]:
-    extent = await cluster.extent()
+    extent = await cluster.extent_at_start()
     starts, ends = await starts_of(cluster, options, extent), await ends_of(cluster, options, extent)
     starts = {each: offset for each, offset in starts.items() if narrowing.has(each)}
     if narrowing.time_ms_least is not None and starts:

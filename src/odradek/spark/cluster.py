@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from odradek.client.cluster import ClusterView, PartitionView, TopicView
-from odradek.client.errors import ClientError, Refused
+from odradek.client.errors import ClientError, ConnectionLost, NoneReachable, NotKafka, Refused, Unreachable
 from odradek.client.offsets import EARLIEST, LATEST, list_led_offsets
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import CorruptBatch, OdradekError
@@ -17,7 +17,7 @@ from odradek.model.numbers import TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import parse_head
 from odradek.spark.edges import Subscription
-from odradek.spark.options import SourceOptions
+from odradek.spark.options import BOOTSTRAP, SourceOptions
 from odradek.spark.reading.connected import here
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 
@@ -26,6 +26,7 @@ T = TypeVar("T")
 _NAMED_MAX = 12
 """Later versions of Fetch have the ids of topics in place of their names."""
 _NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION)
+_START_S = 10.0
 _MISSING_ASKED_MAX = 5
 _MISSING_PAUSE_S = 0.3
 _SAMPLE_BYTES = 64 << 10
@@ -34,6 +35,13 @@ _SAMPLES_AT_ONCE_MAX = 20
 
 class NoSuchTopic(OdradekError):
     """A topic or partition that was named is not there."""
+
+
+class NoBroker(OdradekError):
+    """Nobody answers as a query starts."""
+
+    def __init__(self, reason: ClientError) -> None:
+        super().__init__(f"{reason}; start the broker, or mend the option {BOOTSTRAP}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,14 @@ class Cluster:
             except NoSuchTopic:
                 await asyncio.sleep(_MISSING_PAUSE_S)
         return await self.client.persist(partial(self._extent_once, missing_are_empty))
+
+    async def extent_at_start(self) -> Extent:
+        """The same, for a query that starts: whoever gave a wrong address hears of it soon. Raises NoBroker."""
+        try:
+            await self.client.persist(partial(self.client.look_up, ()), _START_S)
+        except (Unreachable, NoneReachable, ConnectionLost, NotKafka) as error:
+            raise NoBroker(error) from None
+        return await self.extent()
 
     async def at_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """The first offset at or after a time; -1 where no record is that late."""

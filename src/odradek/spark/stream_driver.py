@@ -95,7 +95,7 @@ class StreamDriver:
         return split(found, pieces_min=self._options.pieces_min, rows_max=self._options.piece_rows_max)
 
     async def _resolve_start(self) -> Position:
-        extent = await self._cluster.extent()
+        extent = await self._cluster.extent_at_start()
         starts = await starts_of(self._cluster, self._options, extent)
         return Position(starts, extent.topic_ids, None if self._options.group_id else self._new_group_id())
 

@@ -1,0 +1,178 @@
+"""Options: what is taken, and what a user is told of the rest."""
+
+import pytest
+
+from odradek.model.topic_partition import TopicPartition
+from odradek.spark.edges import AtOffsets, AtTime, AtTimes, Everywhere, Subscription
+from odradek.spark.given_options import InvalidOption
+from odradek.spark.offsets import EARLIEST, LATEST
+from odradek.spark.options import BYTES_PER_TRIGGER, ROWS_PER_TRIGGER, SourceOptions, source_options
+
+NEEDED = {"kafka.bootstrap.servers": "localhost:9092", "subscribe": "orders"}
+
+
+def stream(**more: str) -> SourceOptions:
+    return source_options({**NEEDED, **more}, streaming=True)
+
+
+def batch(**more: str) -> SourceOptions:
+    return source_options({**NEEDED, **more}, streaming=False)
+
+
+def test_the_least_that_is_needed_has_the_defaults_of_the_connector() -> None:
+    options = stream()
+    assert options.subscription == Subscription(topics=("orders",))
+    assert options.starting == Everywhere(LATEST)
+    assert batch().starting == Everywhere(EARLIEST)
+    assert batch().ending == Everywhere(LATEST)
+    assert options.reading.fail_on_data_loss
+    assert not options.reading.read_committed
+    assert options.reading.columns == ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
+    assert options.group_id is None
+
+
+def test_names_are_taken_in_any_case() -> None:
+    told = {"KAFKA.BOOTSTRAP.SERVERS": "a:1", "SUBSCRIBE": "orders", "MaxOffsetsPerTrigger": "7"}
+    assert source_options(told, streaming=True).limits.rows_max == 7
+
+
+def test_lists_and_patterns_and_partitions() -> None:
+    assert stream(subscribe=" b, a ,,a").subscription.topics == ("a", "b")
+    needed = {"kafka.bootstrap.servers": "localhost:9092"}
+    pattern = source_options({**needed, "subscribePattern": "truck.*"}, streaming=True)
+    assert pattern.subscription == Subscription(pattern="truck.*")
+    assigned = source_options({**needed, "assign": '{"b": [1], "a": [2, 0, 2]}'}, streaming=True)
+    assert assigned.subscription.partitions == (TopicPartition("a", 0), TopicPartition("a", 2), TopicPartition("b", 1))
+
+
+def test_where_to_start_by_offset_and_by_time() -> None:
+    offsets = stream(startingOffsets='{"orders": {"0": 23, "1": -1, "2": -2}}').starting
+    named = {TopicPartition("orders", 0): 23, TopicPartition("orders", 1): -1, TopicPartition("orders", 2): -2}
+    assert offsets == AtOffsets(named, "startingOffsets")
+    assert stream(startingOffsets="EARLIEST").starting == Everywhere(EARLIEST)
+    assert stream(startingTimestamp="1000").starting == AtTime(1000, "startingTimestamp")
+    times = stream(startingOffsetsByTimestamp='{"orders": {"0": 5}}').starting
+    assert times == AtTimes({TopicPartition("orders", 0): 5}, "startingOffsetsByTimestamp")
+    assert stream(startingOffsetsByTimestampStrategy="LATEST").latest_if_none_so_late
+
+
+def test_a_time_goes_before_times_and_these_before_offsets() -> None:
+    both = {"startingOffsetsByTimestamp": '{"orders": {"0": 5}}', "startingOffsets": "earliest"}
+    assert isinstance(stream(**both).starting, AtTimes)
+    assert isinstance(stream(**both, startingTimestamp="1").starting, AtTime)
+
+
+def test_a_limit_holds_where_none_is_named_and_only_the_named_one_where_one_is() -> None:
+    assert (stream().limits.rows_max, stream().limits.bytes_max) == (ROWS_PER_TRIGGER, BYTES_PER_TRIGGER)
+    rows = stream(maxOffsetsPerTrigger="10").limits
+    assert (rows.rows_max, rows.bytes_max) == (10, None)
+    size = stream(maxBytesPerTrigger="1000").limits
+    assert (size.rows_max, size.bytes_max) == (None, 1000)
+
+
+@pytest.mark.parametrize(("text", "time_ms"), [("15m", 900_000), ("250", 250), ("3 s", 3000), ("1d", 86_400_000)])
+def test_times_have_units(text: str, time_ms: int) -> None:
+    assert stream(maxTriggerDelay=text).limits.delay_ms_max == time_ms
+
+
+def test_columns_narrow_and_headers_are_asked_for() -> None:
+    assert stream(columns="value, Timestamp").reading.columns == ("value", "timestamp")
+    assert stream(includeHeaders="true").reading.columns[-1] == "headers"
+    assert stream(columns="headers").reading.columns == ("headers",)
+
+
+def test_options_of_kafkas_consumer_reach_the_reader() -> None:
+    reading = stream(
+        **{
+            "kafka.isolation.level": "read_committed",
+            "kafka.max.partition.fetch.bytes": "5000",
+            "kafka.fetch.max.bytes": "4000",
+            "kafka.fetch.max.wait.ms": "0",
+            "kafka.client.id": "me",
+            "kafka.request.timeout.ms": "1500",
+            "kafka.max.poll.records": "9",
+            "kafkaConsumer.pollTimeoutMs": "2500",
+            "failOnDataLoss": "false",
+        }
+    ).reading
+    assert reading.read_committed
+    assert not reading.fail_on_data_loss
+    assert (reading.fetch_bytes_max, reading.fetch_wait_ms, reading.batch_rows_max) == (4000, 0, 9)
+    assert (reading.client_id, reading.request_timeout_s, reading.timeout_s) == ("me", 1.5, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({"kafka.fetch.max.byte": "1"}, "kafka.fetch.max.byte"),
+        ({"startingOffset": "earliest"}, "startingoffset"),
+        ({"path": "x"}, "path"),
+        ({"kafka.auto.offset.reset": "earliest"}, "kafka.auto.offset.reset"),
+        ({"kafka.bootstrap.servers": "nowhere"}, "kafka.bootstrap.servers"),
+        ({"subscribe": " , "}, "subscribe"),
+        ({"assign": '{"orders": [0]}'}, "subscribe"),
+        ({"startingOffsets": "first"}, "startingOffsets"),
+        ({"startingOffsets": '{"orders": {"0": -3}}'}, "startingOffsets"),
+        ({"startingOffsets": '{"orders": {"0": 1.5}}'}, "startingOffsets"),
+        ({"startingOffsets": '{"orders": {"x": 1}}'}, "startingOffsets"),
+        ({"startingOffsets": '{"orders": 1}'}, "startingOffsets"),
+        ({"startingTimestamp": "yesterday"}, "startingTimestamp"),
+        ({"startingOffsetsByTimestamp": '{"orders": {"0": -1}}'}, "startingOffsetsByTimestamp"),
+        ({"startingOffsetsByTimestampStrategy": "first"}, "startingOffsetsByTimestampStrategy"),
+        ({"maxOffsetsPerTrigger": "0"}, "maxOffsetsPerTrigger"),
+        ({"maxBytesPerTrigger": "1g"}, "maxBytesPerTrigger"),
+        ({"minOffsetsPerTrigger": "9", "maxOffsetsPerTrigger": "8"}, "minOffsetsPerTrigger"),
+        ({"maxTriggerDelay": "soon"}, "maxTriggerDelay"),
+        ({"minPartitions": "-1"}, "minPartitions"),
+        ({"maxRecordsPerPartition": "x"}, "maxRecordsPerPartition"),
+        ({"failOnDataLoss": "maybe"}, "failOnDataLoss"),
+        ({"columns": "value,values"}, "columns"),
+        ({"columns": "value,VALUE"}, "columns"),
+        ({"kafka.isolation.level": "serializable"}, "kafka.isolation.level"),
+        ({"kafka.security.protocol": "SASL_SSL"}, "kafka.security.protocol"),
+    ],
+)
+def test_what_does_not_do_is_refused_by_its_name(more: dict[str, str], name: str) -> None:
+    with pytest.raises(InvalidOption, match=rf"^option {name}: .*; .+$") as refused:
+        source_options({**NEEDED, **more}, streaming=None)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_name_that_is_nearly_right_is_told() -> None:
+    with pytest.raises(InvalidOption, match=r"did you mean startingOffsets\?"):
+        stream(startingOffset="earliest")
+
+
+def test_a_pattern_that_is_none_is_refused() -> None:
+    with pytest.raises(InvalidOption, match="subscribePattern"):
+        source_options({"kafka.bootstrap.servers": "a:1", "subscribePattern": "("}, streaming=True)
+
+
+def test_servers_and_topics_are_needed() -> None:
+    with pytest.raises(InvalidOption, match=r"kafka\.bootstrap\.servers: it is missing"):
+        source_options({"subscribe": "orders"}, streaming=True)
+    with pytest.raises(InvalidOption, match="give just one of subscribe, subscribePattern, assign"):
+        source_options({"kafka.bootstrap.servers": "a:1"}, streaming=True)
+
+
+@pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"])
+def test_a_stream_has_no_end(name: str) -> None:
+    with pytest.raises(InvalidOption, match=rf"option {name}: a stream has no end"):
+        stream(**{name: '{"orders": {"0": 1}}' if "Offsets" in name else "1"})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"startingOffsets": "latest"},
+        {"startingOffsets": '{"orders": {"0": -1}}'},
+        {"endingOffsets": "earliest"},
+        {"endingOffsets": '{"orders": {"0": -2}}'},
+        {"startingOffsets": '{"orders": {"0": 5}}', "endingOffsets": '{"orders": {"0": 4}}'},
+        {"startingOffsets": '{"orders": {"0": 5}}', "endingOffsets": '{"orders": {"1": 6}}'},
+        {"startingOffsetsByTimestamp": '{"orders": {"0": 5}}', "endingOffsetsByTimestamp": '{"orders": {"0": 4}}'},
+    ],
+)
+def test_a_batch_that_could_read_nothing_is_refused(more: dict[str, str]) -> None:
+    with pytest.raises(InvalidOption, match=r"Offsets"):
+        batch(**more)
