@@ -119,8 +119,7 @@ class Task:
                 under_way.result()
         except BaseException:
             if under_way is not None:
-                under_way.cancel()
-                wait([under_way])  # nothing may follow behind the end of the transaction
+                wait([under_way])  # nothing of it may come to a broker behind the end of the transaction
             raise
 
     async def _deliver(

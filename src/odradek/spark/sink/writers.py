@@ -12,6 +12,7 @@ from odradek.spark.sink.errors import SinkError
 from odradek.spark.sink.layout import Layout, layout_of
 from odradek.spark.sink.options import ExactlyOnce, SinkOptions, sink_options
 from odradek.spark.sink.prepared import Job, Prepared, Written
+from odradek.spark.told import told_in_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,13 +78,16 @@ class BatchSink(_Sink, DataSourceArrowWriter):
         self.job = _batch_job(self.options.once)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return self.write_rows(iterator, self.job)
+        with told_in_one_line():
+            return self.write_rows(iterator, self.job)
 
     def commit(self, messages: Messages) -> None:
-        self.commit_prepared(messages)
+        with told_in_one_line():
+            self.commit_prepared(messages)
 
     def abort(self, messages: Messages) -> None:
-        self.abort_prepared(messages)
+        with told_in_one_line():
+            self.abort_prepared(messages)
 
 
 class StreamSink(_Sink, DataSourceStreamArrowWriter):
@@ -96,13 +100,16 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
             raise InvalidOption("outputMode", "records cannot be overwritten", "use append or update")
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        return self.write_rows(iterator, None if self.options.once is None else _stream_job())
+        with told_in_one_line():
+            return self.write_rows(iterator, None if self.options.once is None else _stream_job())
 
     def commit(self, messages: Messages, batchId: int) -> None:
-        self.commit_prepared(messages)
+        with told_in_one_line():
+            self.commit_prepared(messages)
 
     def abort(self, messages: Messages, batchId: int) -> None:
-        self.abort_prepared(messages)
+        with told_in_one_line():
+            self.abort_prepared(messages)
 
 
 _producers: dict[SinkOptions, Producer] = {}

@@ -1,0 +1,281 @@
+"""Exactly once, step by step: tasks that prepare and a driver that commits, each stopped wherever it may stop.
+
+No Spark is needed here: a task is a call, and one that dies is one that is not carried on with.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+import pytest
+
+from odradek.client.transactions import TransactionView, describe_transactions
+from odradek.metadata.bootstrap import feature_records
+from odradek.metadata.features import NEW_CLUSTER, TRANSACTION_VERSION
+from odradek.model.topic_partition import TopicPartition
+from odradek.quorum.formatting import format_directories
+from odradek.quorum.snapshot_file import pack_bootstrap, write_bootstrap
+from odradek.server.clock import SystemClock
+from odradek.server.identity import take_identity
+from odradek.spark.sink.committing import abort_all, commit_all
+from odradek.spark.sink.errors import BadReplay, BadRow, Fenced, SinkError
+from odradek.spark.sink.layout import Layout
+from odradek.spark.sink.link import Link
+from odradek.spark.sink.options import ExactlyOnce, SinkOptions, sink_options
+from odradek.spark.sink.prepared import Job, Prepared
+from odradek.spark.sink.task import Task, real_surroundings
+from odradek.spark.sink.transaction import Transaction, end, read_marker, take_id
+from odradek.storage.files import OsFiles
+from odradek.testing.broker import RunningBroker, running_broker
+from odradek.testing.committed_values import committed_values
+
+FIRST = [b"a", b"b", b"c"]
+SECOND = [b"d", b"e"]
+THIRD = [b"f"]
+SETTINGS = {
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+    "auto.create.topics.enable": "false",
+}
+
+
+@pytest.fixture(scope="module", params=[2, 1])
+def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
+    """With transactions as of KIP-890, and as before."""
+    directory = tmp_path_factory.mktemp("broker") / "data"
+    files, clock = OsFiles(), SystemClock()
+    format_directories(files, [str(directory)], take_identity(files, [], 1, clock), lambda: os.urandom(16), clock)
+    records = feature_records({**NEW_CLUSTER, TRANSACTION_VERSION: request.param})
+    write_bootstrap(files, str(directory), pack_bootstrap(records, NEW_CLUSTER["metadata.version"], clock.now_ms()))
+    with running_broker(SETTINGS, directory=directory) as running:
+        yield running
+
+
+class Driver:
+    """One run of a query, from its checkpoint."""
+
+    def __init__(self, link: Link, bootstrap: str, topic: str) -> None:
+        self.options: SinkOptions = sink_options(
+            {"kafka.bootstrap.servers": bootstrap, "topic": topic, "exactlyOnce": "true"}, streaming=True
+        )
+        assert self.options.once is not None
+        self.once: ExactlyOnce = self.options.once
+        self.link = link
+        self.query = f"query-{topic}"
+
+    def prepare(self, batch: int, *tasks: Sequence[bytes]) -> list[Prepared]:
+        return [self.prepare_one(batch, number, rows) for number, rows in enumerate(tasks)]
+
+    def prepare_one(self, batch: int, number: int, rows: Sequence[bytes]) -> Prepared:
+        task = Task(self.options, Layout(value=0, topic_name=self.options.topic), real_surroundings(self.link))
+        table = pa.record_batch([pa.array(rows, pa.binary())], names=["value"])
+        return task.prepare([table], self.once, Job(self.query, batch), number)
+
+    def commit(self, prepared: Sequence[Prepared]) -> None:
+        self.link.call(commit_all(self.link.client, prepared, self.once))
+
+    def abort(self, prepared: Sequence[Prepared]) -> None:
+        self.link.call(abort_all(self.link.client, prepared))
+
+    def commit_some(self, prepared: Sequence[Prepared], count: int) -> None:
+        """The driver dies behind so many commits."""
+        whole = sorted(prepared, key=lambda each: each.task)
+        first = [each if each.task < count else _without(each) for each in whole]
+        self.link.call(commit_all(self.link.client, first, self.once))
+
+
+def _without(prepared: Prepared) -> Prepared:
+    return Prepared(prepared.job, prepared.task, prepared.rows, prepared.row_hash, None)
+
+
+@pytest.fixture
+def link(broker: RunningBroker) -> Iterator[Link]:
+    made = Link(broker.bootstrap, "tests", 30)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def topic(broker: RunningBroker, request: pytest.FixtureRequest) -> str:
+    name = "".join(each if each.isalnum() else "-" for each in request.node.name)
+    broker.create_topic(name, 2)
+    return name
+
+
+@pytest.fixture
+def driver(link: Link, broker: RunningBroker, topic: str) -> Driver:
+    return Driver(link, broker.bootstrap, topic)
+
+
+def found(broker: RunningBroker, topic: str) -> list[bytes]:
+    return sorted(committed_values(broker.bootstrap, topic))
+
+
+def test_rows_are_there_once_the_driver_has_committed(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    prepared = driver.prepare(0, FIRST, SECOND)
+    assert found(broker, topic) == []
+    driver.commit(prepared)
+    assert found(broker, topic) == [*FIRST, *SECOND]
+    driver.commit(driver.prepare(1, THIRD, []))
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
+def test_rows_of_a_batch_that_failed_are_never_there(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    driver.abort(driver.prepare(0, FIRST, SECOND))
+    driver.commit(driver.prepare(0, FIRST, SECOND))
+    assert found(broker, topic) == [*FIRST, *SECOND]
+
+
+def test_a_task_that_fails_leaves_nothing_open(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    """Readers would wait for what is open."""
+    task = Task(driver.options, Layout(value=0, topic=1), real_surroundings(driver.link))
+    good = pa.record_batch([[bytes(1000)] * 9000, [topic] * 9000], names=["value", "topic"])
+    bad = pa.record_batch([[b"y"], pa.array([None], pa.string())], names=["value", "topic"])
+    with pytest.raises(BadRow, match="row 18000 "):
+        task.prepare([good, good, bad], driver.once, Job(driver.query, 0), 0)
+    name = f"odradek-spark-sink-{driver.query}-0"
+    view = driver.link.call(describe_transactions(driver.link.client, [name]))[name]
+    assert isinstance(view, TransactionView)
+    assert view.state == "CompleteAbort"
+    driver.commit(driver.prepare(0, FIRST))
+    assert found(broker, topic) == FIRST
+
+
+@pytest.mark.parametrize("committed", [0, 1, 2, 3])
+def test_a_driver_that_dies_in_its_commits(
+    broker: RunningBroker, link: Link, driver: Driver, topic: str, committed: int
+) -> None:
+    prepared = driver.prepare(0, FIRST, SECOND, THIRD)
+    if committed:
+        driver.commit_some(prepared, committed)
+    again = Driver(link, broker.bootstrap, topic)
+    replayed = again.prepare(0, FIRST, SECOND, THIRD)
+    assert [each.transaction is None for each in replayed] == [number < committed for number in range(3)]
+    again.commit(replayed)
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+    again.commit(again.prepare(1, [b"g"]))
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD, b"g"]
+
+
+def test_a_zombie_attempt_is_fenced(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    zombie = driver.prepare_one(0, 0, FIRST)
+    prepared = driver.prepare_one(0, 0, FIRST)
+    with pytest.raises(Fenced, match="a later attempt has taken its place"):
+        driver.commit([zombie])
+    driver.commit([prepared])
+    assert found(broker, topic) == FIRST
+
+
+def test_an_attempt_that_starts_late_writes_nothing(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    driver.commit(driver.prepare(0, FIRST))
+    late = driver.prepare_one(0, 0, FIRST)
+    assert late.transaction is None
+    driver.commit(driver.prepare(1, SECOND))
+    older = driver.prepare_one(0, 0, FIRST)  # of a batch that is long over: nothing is known of its rows any more
+    assert older.transaction is None
+    assert found(broker, topic) == [*FIRST, *SECOND]
+
+
+def test_other_rows_in_a_batch_that_comes_again_are_an_error(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    driver.commit_some(driver.prepare(0, FIRST, SECOND), 1)
+    for rows in ([b"a", b"b"], [b"a", b"b", b"x"], [b"a", b"b", b"c", b"c"], []):
+        with pytest.raises(BadReplay, match=f"query query-{topic}, batch 0, task 0: 3 rows were committed"):
+            driver.prepare(0, rows, SECOND)
+    assert driver.prepare_one(0, 0, [b"c", b"a", b"b"]).transaction is None, "in any order"
+
+
+def test_more_splits_on_replay(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    driver.commit_some(driver.prepare(0, FIRST, SECOND), 1)
+    with pytest.raises(BadReplay, match="task 0: 3 rows were committed, and now there are 2"):
+        driver.prepare(0, FIRST[:2], [FIRST[2], *SECOND], [])
+    driver.commit(driver.prepare(0, FIRST, SECOND[:1], SECOND[1:]))
+    assert found(broker, topic) == [*FIRST, *SECOND]
+
+
+def test_fewer_splits_on_replay(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    """Task 2 is no more, and its rows are those of task 1 now: they are not to be there twice."""
+    prepared = driver.prepare(0, FIRST, SECOND, THIRD)
+    first = prepared[0].transaction
+    third = prepared[2].transaction
+    assert first is not None
+    assert third is not None
+    driver.commit_some([prepared[0], _without(prepared[1]), prepared[2]], 3)
+    replayed = driver.prepare(0, FIRST, [*SECOND, *THIRD])
+    with pytest.raises(BadReplay, match="task 2: 1 rows were committed, and now there are only 2 tasks"):
+        driver.commit(replayed)
+    driver.abort(replayed)
+    assert found(broker, topic) == [*FIRST, *THIRD]
+    driver.commit(driver.prepare(0, FIRST, SECOND, THIRD))
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
+def test_fewer_splits_on_replay_of_what_was_not_committed(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    prepared = driver.prepare(0, FIRST, SECOND, THIRD)
+    driver.commit_some(prepared, 1)
+    third = prepared[2].transaction
+    driver.commit(driver.prepare(0, FIRST, [*SECOND, *THIRD]))
+    assert third is not None
+    with pytest.raises(SinkError):  # whoever comes late finds it fenced
+        driver.link.call(end(driver.link.client, third, commit=True))
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
+def test_of_two_drivers_on_one_checkpoint_the_second_fences_the_first(
+    broker: RunningBroker, link: Link, driver: Driver, topic: str
+) -> None:
+    second = Driver(link, broker.bootstrap, topic)
+    mine = driver.prepare(0, FIRST, SECOND)
+    yours = second.prepare(0, FIRST, SECOND)
+    with pytest.raises(Fenced):
+        driver.commit(mine)
+    driver.abort(mine)
+    second.commit(yours)
+    assert found(broker, topic) == [*FIRST, *SECOND]
+
+
+def test_a_driver_with_more_tasks_commits_none_when_task_0_was_fenced(
+    broker: RunningBroker, link: Link, driver: Driver, topic: str
+) -> None:
+    """Its last task has no rival that would fence it."""
+    second = Driver(link, broker.bootstrap, topic)
+    mine = driver.prepare(0, FIRST, SECOND, THIRD)
+    yours = second.prepare(0, FIRST, [*SECOND, *THIRD])
+    with pytest.raises(Fenced):
+        driver.commit(mine)
+    driver.abort(mine)
+    second.commit(yours)
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
+def test_an_empty_batch_is_known_again(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    driver.commit(driver.prepare(0, [], []))
+    assert [each.transaction for each in driver.prepare(0, [], [])] == [None, None]
+    with pytest.raises(BadReplay, match="task 0: 0 rows were committed, and now there are 3"):
+        driver.prepare(0, FIRST, [])
+    assert found(broker, topic) == []
+
+
+def test_the_marker_has_the_number_of_tasks(driver: Driver, topic: str) -> None:
+    driver.commit(driver.prepare(7, FIRST, SECOND))
+    client = driver.link.client
+    place = TopicPartition(topic, 0)
+    name = f"odradek-spark-sink-query-{topic}"
+    first = driver.link.call(read_marker(client, f"{name}-0", place))
+    second = driver.link.call(read_marker(client, f"{name}-1", place))
+    assert first is not None
+    assert second is not None
+    assert (first.batch, first.rows, first.tasks) == (7, 3, 2)
+    assert (second.batch, second.rows, second.tasks) == (7, 2, None)
+    assert driver.link.call(read_marker(client, f"{name}-2", place)) is None
+
+
+def test_the_protocol_is_that_of_the_cluster(
+    broker: RunningBroker, driver: Driver, request: pytest.FixtureRequest
+) -> None:
+    taken: Transaction = driver.link.call(take_id(driver.link.client, "probe", 60_000))
+    assert taken.is_old == (request.node.callspec.params["broker"] == 1)
+
+
+def test_a_timeout_that_the_broker_does_not_allow_names_the_option(driver: Driver) -> None:
+    with pytest.raises(SinkError, match=r"lower kafka\.transaction\.timeout\.ms"):
+        driver.link.call(take_id(driver.link.client, "too-long", 1_000_000_000))
