@@ -42,6 +42,32 @@ def decompress(codec: Codec, data: memoryview, limit: int = INFLATED_MAX) -> byt
         raise CorruptBatch(f"{codec.name.lower()} data cannot be inflated to {limit} bytes at most: {error}") from None
 
 
+def inflated_max(codec: Codec, data: memoryview) -> int | None:
+    """A bound on what it inflates to, where the form tells before it is inflated: that of lz4 and zstd does.
+
+    Raises CorruptBatch for what is not the codec's.
+    """
+    try:
+        if codec is Codec.ZSTD:
+            return _zstd_inflated_max(data)
+        return _lz4_extent(data)[1] if codec is Codec.LZ4 else None
+    except (StructError, IndexError) as error:
+        raise CorruptBatch(f"{codec.name.lower()} data is cut off: {error}") from None
+
+
+def decompress_into(codec: Codec, data: memoryview, room: memoryview) -> int:
+    """Inflate into `room`, and say how many bytes that took. For codecs that have an `inflated_max`.
+
+    Raises CorruptBatch as `decompress` does, with `room` as its limit.
+    """
+    try:
+        if codec is Codec.ZSTD:
+            return int(cramjam.zstd.decompress_into(data, room))
+        return int(cramjam.lz4.decompress_into(data[: _lz4_extent(data)[0]], room))
+    except (cramjam.DecompressionError, StructError, IndexError) as error:
+        raise CorruptBatch(f"{codec.name.lower()} data cannot be inflated to {len(room)} bytes: {error}") from None
+
+
 # gzip: members, each a deflate stream. Java joins members, and ignores what follows the last one and is none.
 
 _GZIP = 16 + zlib.MAX_WBITS

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from odradek.model.errors import CorruptBatch
 from odradek.records.batch import Codec
-from odradek.records.compression import compress, decompress
+from odradek.records.compression import compress, decompress, decompress_into, inflated_max
 
 CODECS = st.sampled_from([Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 LEVELS = {
@@ -57,3 +57,31 @@ def test_damage_raises_nothing_but_corrupt_batch(
         packed[at % len(packed)] = byte
     with suppress(CorruptBatch):
         assert len(decompress(codec, memoryview(packed)[: len(packed) - cut], 1_000_000)) <= 1_000_000
+
+
+@given(CODECS, PIECES, st.integers(0, 40), st.integers(0, 1 << 20))
+def test_inflating_into_memory_of_the_callers(
+    codec: Codec, pieces: list[tuple[bytes, int]], spare: int, room_max: int
+) -> None:
+    plain = joined(pieces)
+    packed = memoryview(compress(codec, plain))
+    bound = inflated_max(codec, packed)
+    if bound is None:
+        assert codec in (Codec.GZIP, Codec.SNAPPY)
+        return
+    assert bound >= len(plain)
+    room = bytearray(min(bound, room_max) + spare)
+    if len(room) < len(plain):
+        with pytest.raises(CorruptBatch):
+            decompress_into(codec, packed, memoryview(room))
+        return
+    size = decompress_into(codec, packed, memoryview(room))
+    assert bytes(room[:size]) == plain
+
+
+@given(CODECS, st.binary(max_size=300))
+def test_a_bound_on_garbage_raises_nothing_but_corrupt_batch(codec: Codec, garbage: bytes) -> None:
+    with suppress(CorruptBatch):
+        bound = inflated_max(codec, memoryview(garbage))
+        if bound is not None:
+            decompress_into(codec, memoryview(garbage), memoryview(bytearray(min(bound, 10_000))))

@@ -3,13 +3,19 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from crc32c import crc32c
+
 from odradek.model.errors import CorruptBatch
-from odradek.records.batch import HEAD_SIZE, LOG_OVERHEAD, BatchHead, check_crc, parse_head
+from odradek.records.batch import CODEC_MASK, CRC_START, HEAD_SIZE, LOG_OVERHEAD, BatchHead, parse_head
 from odradek.records.control import end_txn_marker
 from odradek.spark.reading.errors import CorruptRecords
 
 AbortedTransactions = Sequence[tuple[int, int]]
 """Producer id and first offset of each."""
+
+
+_make = tuple.__new__
+"""Makes a named tuple in a third of the time that its constructor takes."""
 
 
 class Batch(NamedTuple):
@@ -31,17 +37,17 @@ def split(records: memoryview, place: str, position: int) -> list[Batch]:
     are not looked at.
     """
     batches: list[Batch] = []
-    at, size = 0, len(records)
-    while size - at >= HEAD_SIZE:
+    at, last = 0, len(records) - HEAD_SIZE
+    while at <= last:
         try:
             head = parse_head(records, at)
         except CorruptBatch as error:
-            last = batches[-1].head.next_offset if batches else position
-            raise CorruptRecords(place, last, str(error)) from None
-        if head.length + LOG_OVERHEAD > size - at:
+            raise CorruptRecords(place, batches[-1].head.next_offset if batches else position, str(error)) from None
+        end = at + LOG_OVERHEAD + head.length
+        if end > last + HEAD_SIZE:
             break
-        batches.append(Batch(head, records, at))
-        at += head.length + LOG_OVERHEAD
+        batches.append(_make(Batch, (head, records, at)))
+        at = end
     return batches
 
 
@@ -54,19 +60,24 @@ def visible(batches: Sequence[Batch], aborted: AbortedTransactions, place: str) 
     coming = sorted(aborted, key=lambda transaction: transaction[1], reverse=True)
     being_aborted: set[int] = set()
     for batch in batches:
-        head = batch.head
+        head, data, at = batch
+        if crc32c(data[at + CRC_START : at + LOG_OVERHEAD + head.length]) != head.crc:
+            raise CorruptRecords(place, head.base_offset, "its CRC is wrong")
         while coming and coming[-1][1] <= head.last_offset:
             being_aborted.add(coming.pop()[0])
-        try:
-            check_crc(batch.view, head)
-            if head.is_control and being_aborted and _is_abort(batch):
+        if head.attributes <= CODEC_MASK:  # no flags, as in most topics
+            if head.count:
+                yield batch
+        elif head.is_control:
+            if being_aborted and _is_abort(batch, place):
                 being_aborted.discard(head.producer_id)
-        except CorruptBatch as error:
-            raise CorruptRecords(place, head.base_offset, str(error)) from None
-        if not head.is_control and head.count and not (head.is_transactional and head.producer_id in being_aborted):
+        elif head.count and not (head.is_transactional and head.producer_id in being_aborted):
             yield batch
 
 
-def _is_abort(batch: Batch) -> bool:
-    marker = end_txn_marker(batch.view, batch.head)
+def _is_abort(batch: Batch, place: str) -> bool:
+    try:
+        marker = end_txn_marker(batch.view, batch.head)
+    except CorruptBatch as error:
+        raise CorruptRecords(place, batch.head.base_offset, str(error)) from None
     return marker is not None and not marker.commit

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Memory = np.ndarray[Any, Any]
 
-_NOTHING = np.empty(0, np.uint8)
+_NOTHING = {kind: np.empty(0, kind) for kind in layout.PARAMETERS.values() if kind != layout.NUMBER}
 _HEADER_LEAST = 2
 """Bytes of a header whose name is empty and whose value is null."""
 
@@ -63,7 +63,10 @@ class Buffers:
             "end": end,
             "wants": self._wants,
         }
-        return {name: given[name] if name in given else self._arrays.get(name, _NOTHING) for name in layout.PARAMETERS}
+        return {
+            name: given[name] if name in given else self._arrays.get(name, _NOTHING.get(kind, 0))
+            for name, kind in layout.PARAMETERS.items()
+        }
 
     # --- what it has filled
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -35,17 +36,26 @@ _REASONS = {
 }
 
 
+Kernel = Callable[[Mapping[str, Any]], int]
+"""`kernel.decode`, given its parameters in their order as arrays and numbers."""
+
+
+def _compiled_kernel() -> Kernel:
+    compiled = load_kernel()
+    return lambda given: compiled(*(each if isinstance(each, int) else each.ctypes.data for each in given.values()))
+
+
 class Decoder:
     """For the batches of one range. Not for two threads at a time."""
 
-    def __init__(self, range: Range, setting: ReadSetting) -> None:
+    def __init__(self, range: Range, setting: ReadSetting, kernel: Kernel | None = None) -> None:
         self._range = range
         self.place = f"{range.topic}-{range.partition}"
         self._rows_max = setting.batch_rows_max
         self._schema = arrow_schema(setting.columns)
         self._wants = sum(_WANTS.get(name, 0) for name in setting.columns)
         self._has_types = "timestampType" in setting.columns
-        self._kernel = load_kernel()
+        self._kernel = kernel or _compiled_kernel()
         self._gathering = Gathering(self.place)
         self._constants: dict[str | int, pa.Array] = {}
 
@@ -72,8 +82,7 @@ class Decoder:
 
     def _fill(self, run: Run, wants: int) -> Buffers:
         buffers = Buffers(run, wants)
-        given = buffers.arguments(self._range.start, self._range.end)
-        code = self._kernel(*(each if isinstance(each, int) else each.ctypes.data for each in given.values()))
+        code = self._kernel(buffers.arguments(self._range.start, self._range.end))
         if code == layout.FINE:
             return buffers
         batch, record, at = buffers.found[layout.FOUND_BATCH :]

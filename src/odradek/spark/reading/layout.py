@@ -1,12 +1,14 @@
 """What the kernel is given and what it gives: one declaration for those who compile it and those who call it."""
 
+NUMBER = "number"
+"""The kind of a parameter that is one, of 64 bits, and no pointer."""
 PARAMETERS = {
     "data": "u1",
     "heads": "i8",
-    "batches": "number",
-    "start": "number",
-    "end": "number",
-    "wants": "number",
+    "batches": NUMBER,
+    "start": NUMBER,
+    "end": NUMBER,
+    "wants": NUMBER,
     "key_ends": "i4",
     "keys": "u1",
     "key_valid": "u1",
@@ -25,7 +27,7 @@ PARAMETERS = {
     "content_valid": "u1",
     "found": "i8",
 }
-"""In their order: pointers to items of a type, in numpy's words, or numbers of 64 bits.
+"""In their order. Pointers have the type of their items, in numpy's words.
 
 `ends` of parts have one item more than there are parts: 0, and behind each part where it ends. Bits of `valid` are all
 set before, and cleared for nulls. Pointers to what is not wanted are never followed.

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from odradek.model.errors import CorruptBatch
-from odradek.records.batch import HEAD_SIZE, Codec, TimestampType
-from odradek.records.compression import INFLATED_MAX, decompress
+from odradek.records.batch import CODEC_MASK, HEAD_SIZE, LOG_OVERHEAD, TimestampType
+from odradek.records.compression import INFLATED_MAX, decompress, decompress_into, inflated_max
 from odradek.spark.reading.errors import CorruptRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from odradek.records.batch import BatchHead
+    from odradek.records.batch import BatchHead, Codec
     from odradek.spark.reading.batches import Batch
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -28,7 +28,9 @@ _SCRATCH_BYTES = 8 << 20
 class Run:
     """Batches whose records lie in `data`, of which `size` bytes are theirs."""
 
-    def __init__(self, data: Bytes) -> None:
+    def __init__(self, received: memoryview | None, data: Bytes) -> None:
+        """`received` is where they come from, where they are not inflated."""
+        self._received = received
         self.data = data
         self.heads: list[BatchHead] = []
         self.numbers: list[int] = []
@@ -36,16 +38,38 @@ class Run:
         self.rows_max = 0
         self.size = 0
 
+    def takes(self, data: memoryview, packed: _Packed | None) -> bool:
+        if packed is None:
+            return self._received is data
+        return self._received is None and self.size + packed.size_max <= len(self.data)
+
     def add(self, head: BatchHead, at: int, end: int) -> None:
         """Raises CorruptBatch where so many records cannot be in so many bytes: memory is taken by their number."""
         if not 0 <= head.count * _RECORD_LEAST <= end - at:
             raise CorruptBatch(f"{head.count} records in {end - at} bytes")
-        kind = int(head.timestamp_type)
-        base_timestamp = head.max_timestamp if kind == TimestampType.LOG_APPEND_TIME else head.base_timestamp
+        kind, base_timestamp = 0, head.base_timestamp
+        if head.attributes > CODEC_MASK and head.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            kind, base_timestamp = 1, head.max_timestamp
         self.heads.append(head)
         self.numbers += (at, end, head.base_offset, base_timestamp, kind, head.last_offset_delta, head.count)
         self.rows_max += head.count
         self.size += end - at
+
+
+class _Packed:
+    """The records of a compressed batch."""
+
+    def __init__(self, codec: Codec, data: memoryview) -> None:
+        size_max = inflated_max(codec, data)
+        self._codec, self._data = codec, data
+        self._inflated = decompress(codec, data) if size_max is None else None
+        self.size_max = min(size_max, INFLATED_MAX) if size_max is not None else len(self._inflated or b"")
+
+    def unpack(self, room: memoryview) -> int:
+        if self._inflated is None:
+            return decompress_into(self._codec, self._data, room)
+        room[:] = self._inflated
+        return len(room)
 
 
 class Gathering:
@@ -58,31 +82,24 @@ class Gathering:
     def runs(self, batches: Iterable[Batch]) -> Iterator[Run]:
         """Raises CorruptRecords, maybe after some runs."""
         run: Run | None = None
-        received: memoryview | None = None
-        """Whose bytes the run has; None where they are inflated ones."""
         for head, data, at in batches:
+            start, end = at + HEAD_SIZE, at + LOG_OVERHEAD + head.length
             try:
-                if head.codec is Codec.NONE:
-                    if run is None or received is not data:
-                        if run is not None:
-                            yield run
-                        run, received = Run(np.frombuffer(data, np.uint8)), data
-                    run.add(head, at + HEAD_SIZE, at + head.size)
-                    continue
-                inflated = decompress(head.codec, data[at + HEAD_SIZE : at + head.size], INFLATED_MAX)
-                if run is None or received is not None or run.size + len(inflated) > len(run.data):
+                packed = _Packed(head.codec, data[start:end]) if head.attributes & CODEC_MASK else None
+                if run is None or not run.takes(data, packed):
                     if run is not None:
                         yield run
-                    run, received = Run(self._room(len(inflated))), None
-                start, end = run.size, run.size + len(inflated)
-                run.data[start:end] = np.frombuffer(inflated, np.uint8)
+                    run = Run(data, np.frombuffer(data, np.uint8)) if packed is None else self._inflated_run(packed)
+                if packed is not None:
+                    start = run.size
+                    end = start + packed.unpack(run.data[start : start + packed.size_max].data)
                 run.add(head, start, end)
             except CorruptBatch as error:
                 raise CorruptRecords(self._place, head.base_offset, str(error)) from None
         if run is not None:
             yield run
 
-    def _room(self, size: int) -> Bytes:
-        if len(self._scratch) < size or not len(self._scratch):
-            self._scratch = np.empty(max(size, _SCRATCH_BYTES), np.uint8)
-        return self._scratch
+    def _inflated_run(self, packed: _Packed) -> Run:
+        if len(self._scratch) < packed.size_max or not len(self._scratch):
+            self._scratch = np.empty(max(packed.size_max, _SCRATCH_BYTES), np.uint8)
+        return Run(None, self._scratch)
