@@ -1,7 +1,6 @@
 """The checkers of transactions find what they are there for: each fault that is planted here shows soon."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -63,7 +62,7 @@ def epoch_not_raised_with_each_transaction(patch: pytest.MonkeyPatch) -> None:
     prepared = Transaction.prepared
 
     def stay(self: Transaction, **kwargs: Any) -> Transaction:
-        return replace(prepared(self, **kwargs), epoch=self.epoch)
+        return prepared(self, **kwargs)._replace(epoch=self.epoch)
 
     patch.setattr(Transaction, "prepared", stay)
 
