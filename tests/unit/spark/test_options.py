@@ -176,3 +176,14 @@ def test_a_stream_has_no_end(name: str) -> None:
 def test_a_batch_that_could_read_nothing_is_refused(more: dict[str, str]) -> None:
     with pytest.raises(InvalidOption, match=r"Offsets"):
         batch(**more)
+
+
+def test_offsets_that_tasks_look_up() -> None:
+    assert batch(resolveOffsets="read").resolve_when_read
+    assert not batch(resolveOffsets="plan").resolve_when_read
+    assert not batch().resolve_when_read
+    for refused in ({"startingTimestamp": "5"}, {"endingOffsets": '{"orders": {"0": 5}}'}):
+        with pytest.raises(InvalidOption, match="option resolveOffsets: read is for all that a topic has"):
+            batch(resolveOffsets="read", **refused)
+    with pytest.raises(InvalidOption, match="option resolveOffsets: a stream looks for new offsets"):
+        stream(resolveOffsets="read")

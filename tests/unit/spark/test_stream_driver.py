@@ -1,0 +1,337 @@
+"""How far the batches of a stream go, against a real broker and without Spark."""
+
+import itertools
+import json
+from collections.abc import Iterator
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka import TopicPartition as ClientPartition
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from odradek.client.committed import Committed, fetch_committed
+from odradek.model.topic_partition import TopicPartition
+from odradek.spark.cluster import Cluster, NoBroker, NoSuchTopic
+from odradek.spark.given_options import InvalidOption
+from odradek.spark.offsets import Position
+from odradek.spark.options import source_options
+from odradek.spark.reading.errors import DataLoss, NoSuchPartition, TopicReplaced
+from odradek.spark.stream_driver import StreamDriver
+from odradek.testing.broker import RunningBroker
+
+_NUMBERS = itertools.count()
+
+
+class Stage:
+    """A topic of its own, and what a stream that reads it decides."""
+
+    def __init__(self, broker: RunningBroker) -> None:
+        self.broker = broker
+        self.topic = f"stream-{next(_NUMBERS)}"
+        self.now_s = 0.0
+        self.admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+
+    def create(self, partitions: int = 1, **configs: str) -> None:
+        self.broker.create_topic(self.topic, partitions, configs)
+
+    def produce(self, count: int, partition: int = 0, value: bytes = b"value", time_ms: int = 0) -> None:
+        producer = Producer({"bootstrap.servers": self.broker.bootstrap})  # one that knows the topic as it is now
+        for _ in range(count):
+            producer.produce(self.topic, value, partition=partition, timestamp=time_ms)
+        producer.flush()
+
+    def delete(self) -> None:
+        self.admin.delete_topics([self.topic])[self.topic].result()
+
+    def expire(self, before: int, partition: int = 0) -> None:
+        asked = ClientPartition(self.topic, partition, before)
+        for done in self.admin.delete_records([asked]).values():
+            done.result()
+
+    def driver(self, **options: str) -> StreamDriver:
+        told = {
+            "kafka.bootstrap.servers": self.broker.bootstrap,
+            "startingOffsets": "earliest",
+        }
+        if "subscribePattern" not in options and "assign" not in options:
+            told["subscribe"] = self.topic
+        found = source_options({**told, **options}, streaming=True)
+        return StreamDriver(found, Cluster(found), lambda: self.now_s)
+
+    def offsets(self, position: Position) -> list[int]:
+        return [offset for _, offset in sorted(position.offsets.items())]
+
+
+@pytest.fixture
+def stage(odradek_shared_broker: RunningBroker) -> Stage:
+    return Stage(odradek_shared_broker)
+
+
+def read(driver: StreamDriver, start: Position) -> Iterator[Position]:
+    """The ends of its batches, until nothing is left."""
+    while (end := driver.advance(start, limited=True)).offsets != start.offsets:
+        yield end
+        start = end
+
+
+def test_a_stream_starts_where_it_is_told_to_and_ends_each_batch_at_what_there_is(stage: Stage) -> None:
+    stage.create(2)
+    stage.produce(5)
+    assert stage.offsets(stage.driver().initial()) == [0, 0]
+    assert stage.offsets(stage.driver(startingOffsets="latest").initial()) == [5, 0]
+    named = json.dumps({stage.topic: {"0": 3, "1": -1}})
+    driver = stage.driver(startingOffsets=named)
+    start = driver.initial()
+    assert stage.offsets(start) == [3, 0]
+    assert driver.initial() == start
+    end = driver.advance(start, limited=True)
+    assert [(each.partition, each.start, each.end) for each in driver.ranges(start, end)] == [(0, 3, 5)]
+
+
+def test_an_idle_stream_has_the_same_text_all_the_time(stage: Stage) -> None:
+    stage.create(12)
+    stage.produce(3, partition=11)
+    driver = stage.driver()
+    end = driver.advance(driver.initial(), limited=True)
+    texts = {json.dumps(driver.advance(end, limited=True).to_json()) for _ in range(3)}
+    assert texts == {json.dumps(end.to_json())}
+    assert driver.ranges(end, end) == []
+
+
+def test_a_start_by_time(stage: Stage) -> None:
+    stage.create(2)
+    for time_ms in (1000, 2000, 3000):
+        stage.produce(1, time_ms=time_ms)
+    stage.produce(1, partition=1, time_ms=2500)
+    assert stage.offsets(stage.driver(startingTimestamp="2000").initial()) == [1, 0]
+    times = json.dumps({stage.topic: {"0": 3000, "1": 1}})
+    assert stage.offsets(stage.driver(startingOffsetsByTimestamp=times).initial()) == [2, 0]
+    with pytest.raises(InvalidOption, match=rf"startingTimestamp: {stage.topic}-1 has no record at or after 2600"):
+        stage.driver(startingTimestamp="2600").initial()
+    late = stage.driver(startingTimestamp="2600", startingOffsetsByTimestampStrategy="latest")
+    assert stage.offsets(late.initial()) == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "told"),
+    [
+        ({"0": 1}, "-1 is missing in it"),
+        ({"0": 1, "1": 0, "2": 0}, "-2 is not one that is read"),
+        ({"0": 6, "1": 0}, "-0 would start at 6, but ends at 5"),
+    ],
+)
+def test_a_start_that_names_other_partitions_or_offsets_is_refused(
+    stage: Stage, offsets: dict[str, int], told: str
+) -> None:
+    stage.create(2)
+    stage.produce(5)
+    with pytest.raises(InvalidOption, match=rf"option startingOffsets: {stage.topic}{told}"):
+        stage.driver(startingOffsets=json.dumps({stage.topic: offsets})).initial()
+
+
+def test_a_topic_that_is_not_there_and_a_broker_that_is_not(stage: Stage) -> None:
+    with pytest.raises(NoSuchTopic, match=rf"topic {stage.topic} does not exist; create it"):
+        stage.driver().initial()
+    stage.create()
+    with pytest.raises(NoSuchTopic, match=rf"partition {stage.topic}-7 does not exist; mend the option assign"):
+        stage.driver(assign=json.dumps({stage.topic: [0, 7]})).initial()
+
+
+def test_nobody_answers(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.spark.cluster._START_S", 0)
+    with pytest.raises(NoBroker, match=r"cannot reach 127.0.0.1:1: .*; start the broker, or mend the option kafka"):
+        stage.driver(**{"kafka.bootstrap.servers": "127.0.0.1:1"}).initial()
+
+
+def test_only_what_is_assigned_is_read(stage: Stage) -> None:
+    stage.create(3)
+    driver = stage.driver(assign=json.dumps({stage.topic: [2, 0]}))
+    assert sorted(driver.initial().offsets) == [TopicPartition(stage.topic, 0), TopicPartition(stage.topic, 2)]
+
+
+def test_rows_are_limited(stage: Stage) -> None:
+    stage.create(2)
+    stage.produce(30)
+    stage.produce(10, partition=1)
+    driver = stage.driver(maxOffsetsPerTrigger="20")
+    ends = list(read(driver, driver.initial()))
+    assert [stage.offsets(each) for each in ends] == [[15, 5], [30, 10]]
+    assert stage.offsets(driver.advance(driver.initial(), limited=False)) == [30, 10]
+
+
+@pytest.mark.parametrize("size", [10, 1000, 50_000])
+def test_bytes_are_limited_by_how_large_records_are(stage: Stage, size: int) -> None:
+    stage.create()
+    stage.produce(200, value=b"x" * size)
+    limit = 50 * size
+    driver = stage.driver(maxBytesPerTrigger=str(limit))
+    (end,) = stage.offsets(driver.advance(driver.initial(), limited=True))
+    stored = sum(path.stat().st_size for path in stage.broker.directory.glob(f"{stage.topic}-0/*.log"))
+    assert 0.75 * limit <= end * stored / 200 <= 1.25 * limit
+
+
+def test_a_batch_waits_for_more_rows_but_not_for_ever(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver(minOffsetsPerTrigger="10", maxTriggerDelay="5s")
+    end = driver.advance(driver.initial(), limited=True)
+    assert stage.offsets(end) == [5], "the first batch does not wait"
+    stage.produce(5)
+    assert driver.advance(end, limited=True) == end
+    stage.now_s = 4.9
+    assert driver.advance(end, limited=True) == end
+    stage.now_s = 5.0
+    assert stage.offsets(driver.advance(end, limited=True)) == [10]
+    stage.produce(10)
+    assert stage.offsets(driver.advance(end, limited=True)) == [20]
+
+
+def test_available_now_reads_what_was_there_and_does_not_wait(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver(minOffsetsPerTrigger="4", maxOffsetsPerTrigger="4")
+    driver.read_all_there_is_now()
+    ends = []
+    for end in read(driver, driver.initial()):
+        ends.append(stage.offsets(end))
+        stage.produce(10)
+    assert ends == [[4], [5]]
+
+
+def test_partitions_that_are_added_are_read_from_their_beginning(stage: Stage) -> None:
+    stage.create()
+    stage.produce(2)
+    driver = stage.driver()
+    start = driver.advance(driver.initial(), limited=True)
+    stage.admin.create_partitions([NewPartitions(stage.topic, 2)])[stage.topic].result()
+    stage.produce(3, partition=1)
+    end = driver.advance(start, limited=True)
+    assert stage.offsets(end) == [2, 3]
+    for asked in (driver, stage.driver()):  # also one that was started anew, from the checkpoint
+        assert [(each.partition, each.start, each.end) for each in asked.ranges(start, end)] == [(1, 0, 3)]
+
+
+def test_a_pattern_finds_new_topics(stage: Stage) -> None:
+    driver = stage.driver(subscribePattern=f"{stage.topic}.*")
+    start = driver.initial()
+    assert start.offsets == {}
+    stage.create()
+    stage.produce(3)
+    end = driver.advance(start, limited=True)
+    assert [(each.topic, each.start, each.end) for each in driver.ranges(start, end)] == [(stage.topic, 0, 3)]
+
+
+def test_expired_offsets_are_an_error_that_says_where(stage: Stage) -> None:
+    stage.create()
+    stage.produce(10)
+    driver = stage.driver(maxOffsetsPerTrigger="2")
+    start = driver.advance(driver.initial(), limited=True)
+    stage.expire(before=7)
+    with pytest.raises(DataLoss, match=rf"{stage.topic}-0 has lost the offsets 2 to 6.*failOnDataLoss=false"):
+        driver.advance(start, limited=True)
+
+
+def test_expired_offsets_are_skipped_and_counted_if_asked(stage: Stage) -> None:
+    stage.create()
+    stage.produce(10)
+    driver = stage.driver(maxOffsetsPerTrigger="2", failOnDataLoss="false")
+    start = driver.advance(driver.initial(), limited=True)
+    stage.expire(before=7)
+    end = driver.advance(start, limited=True)
+    assert [(each.start, each.end) for each in driver.ranges(start, end)] == [(7, 9)]
+    told = driver.latest()
+    assert told is not None
+    assert told["@skipped"] == 5
+
+
+def test_a_topic_made_again_is_noticed_though_it_has_as_many_records(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver()
+    start = driver.advance(driver.initial(), limited=True)
+    stage.delete()
+    stage.create()
+    stage.produce(8)
+    with pytest.raises(TopicReplaced, match=rf"topic {stage.topic} was deleted and created again"):
+        driver.advance(start, limited=True)
+    lenient = stage.driver(failOnDataLoss="false")
+    end = lenient.advance(start, limited=True)
+    assert [(each.start, each.end) for each in lenient.ranges(start, end)] == [(0, 8)]
+
+
+def test_a_topic_that_is_deleted(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver()
+    start = driver.advance(driver.initial(), limited=True)
+    stage.delete()
+    with pytest.raises(NoSuchTopic):
+        driver.advance(start, limited=True)
+    lenient = stage.driver(failOnDataLoss="false")
+    assert lenient.advance(start, limited=True).offsets == {}
+    with pytest.raises(NoSuchPartition):
+        stage.driver(subscribePattern=f"{stage.topic}.*").advance(start, limited=True)
+
+
+def test_a_checkpoint_of_the_connector_is_continued_and_gets_ids(stage: Stage) -> None:
+    stage.create(2)
+    stage.produce(5)
+    driver = stage.driver()
+    start = Position.from_json({stage.topic: {"0": 2, "1": 0}})
+    end = driver.advance(start, limited=True)
+    assert [(each.partition, each.start, each.end) for each in driver.ranges(start, end)] == [(0, 2, 5)]
+    assert end.topic_ids.keys() == {stage.topic}
+    assert driver.advance(end, limited=True) == end
+
+
+def test_large_batches_are_cut_into_pieces(stage: Stage) -> None:
+    stage.create()
+    stage.produce(10)
+    for option, expected in (({"minPartitions": "5"}, 5), ({"maxRecordsPerPartition": "4"}, 3)):
+        driver = stage.driver(**option)
+        start = driver.initial()
+        assert len(driver.ranges(start, driver.advance(start, limited=True))) == expected
+
+
+def committed(stage: Stage, group: str) -> list[int]:
+
+    cluster = Cluster(
+        source_options({"kafka.bootstrap.servers": stage.broker.bootstrap, "subscribe": "-"}, streaming=True)
+    )
+    found = cluster.call(fetch_committed(cluster.client, [group]))[group]
+    assert isinstance(found, dict)
+    return [each.offset for each in found.values() if isinstance(each, Committed)]
+
+
+@pytest.mark.parametrize("name", [{}, {"groupIdPrefix": "mine"}, {"kafka.group.id": "just-this-{}"}])
+def test_progress_is_committed_when_there_is_nothing_left_to_do(stage: Stage, name: dict[str, str]) -> None:
+    stage.create(2)
+    stage.produce(5)
+    given = {key: value.format(stage.topic) for key, value in name.items()}
+    driver = stage.driver(**given)
+    end = driver.advance(driver.initial(), limited=True)
+    assert driver.advance(end, limited=True) == end
+    group = given.get("kafka.group.id") or end.group or ""
+    assert group.startswith(given.get("groupIdPrefix", "odradek-spark")) or group == given.get("kafka.group.id")
+    assert committed(stage, group) == [5, 0]
+
+
+def test_a_restarted_query_commits_to_the_group_of_its_checkpoint(stage: Stage) -> None:
+    stage.create()
+    first = stage.driver()
+    start = first.initial()
+    stage.produce(3)
+    end = stage.driver().advance(start, limited=True)
+    assert end.group == start.group
+    again = stage.driver()
+    assert again.advance(end, limited=True) == end
+    assert committed(stage, start.group or "") == [3]
+
+
+def test_a_group_that_is_refused_does_not_stop_a_query(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.spark.stream_driver._COMMIT_WAIT_S", 0.01)
+    stage.create()
+    stage.produce(3)
+    driver = stage.driver(**{"kafka.group.id": "x" * 40_000})
+    end = driver.advance(driver.initial(), limited=True)
+    assert driver.advance(end, limited=True) == end
