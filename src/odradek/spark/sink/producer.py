@@ -72,8 +72,8 @@ class Batch:
 Failures = dict[Batch, ClientError]
 
 
-async def new_identity(client: Client) -> Identity:
-    """Of an idempotent producer."""
+async def new_identity(client: Client, timeout_s: float) -> Identity:
+    """Of an idempotent producer. Raises CannotWrite."""
     request = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=_NO_TIMEOUT_MS)
 
     async def attempt() -> Identity:
@@ -82,7 +82,10 @@ async def new_identity(client: Client) -> Identity:
             raise Refused(response.error_code)
         return Identity(ProducerId(response.producer_id), response.producer_epoch)
 
-    return await client.persist(attempt)
+    try:
+        return await client.persist(attempt, timeout_s)
+    except ClientError as error:
+        raise CannotWrite(f"cannot get a producer id: {error}") from None
 
 
 _NO_TIMEOUT_MS = (1 << 31) - 1

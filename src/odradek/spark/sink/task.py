@@ -48,7 +48,9 @@ class Task:
     def new_producer(self) -> Producer:
         """Idempotent where all replicas acknowledge: brokers do not keep others apart."""
         client = self._link.client
-        identity = self._link.call(new_identity(client)) if self._options.acks == -1 else NOBODY
+        identity = NOBODY
+        if self._options.acks == -1:
+            identity = self._link.call(new_identity(client, self._options.metadata_timeout_s))
         return Producer(client, self._producer_setting(), identity)
 
     def prepare(self, rows: Iterable[pa.RecordBatch], once: ExactlyOnce, job: Job, number: int) -> Prepared:
