@@ -3,31 +3,22 @@
 No Spark is needed here: a task is a call, and one that dies is one that is not carried on with.
 """
 
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
 
 from odradek.client.transactions import TransactionView, describe_transactions
-from odradek.metadata.bootstrap import feature_records
-from odradek.metadata.features import NEW_CLUSTER, TRANSACTION_VERSION
 from odradek.model.topic_partition import TopicPartition
-from odradek.quorum.formatting import format_directories
-from odradek.quorum.snapshot_file import pack_bootstrap, write_bootstrap
-from odradek.server.clock import SystemClock
-from odradek.server.identity import take_identity
-from odradek.spark.sink.committing import abort_all, commit_all
 from odradek.spark.sink.errors import BadReplay, BadRow, Fenced, SinkError
 from odradek.spark.sink.layout import Layout
 from odradek.spark.sink.link import Link
-from odradek.spark.sink.options import ExactlyOnce, SinkOptions, sink_options
-from odradek.spark.sink.prepared import Job, Prepared
+from odradek.spark.sink.prepared import Job
 from odradek.spark.sink.task import Task, real_surroundings
 from odradek.spark.sink.transaction import Transaction, end, read_marker, take_id
-from odradek.storage.files import OsFiles
 from odradek.testing.broker import RunningBroker, running_broker
 from odradek.testing.committed_values import committed_values
+from odradek.testing.sink_stage import Driver, format_at_level, without_transaction
 
 FIRST = [b"a", b"b", b"c"]
 SECOND = [b"d", b"e"]
@@ -43,49 +34,9 @@ SETTINGS = {
 def broker(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningBroker]:
     """With transactions as of KIP-890, and as before."""
     directory = tmp_path_factory.mktemp("broker") / "data"
-    files, clock = OsFiles(), SystemClock()
-    format_directories(files, [str(directory)], take_identity(files, [], 1, clock), lambda: os.urandom(16), clock)
-    records = feature_records({**NEW_CLUSTER, TRANSACTION_VERSION: request.param})
-    write_bootstrap(files, str(directory), pack_bootstrap(records, NEW_CLUSTER["metadata.version"], clock.now_ms()))
+    format_at_level(directory, request.param)
     with running_broker(SETTINGS, directory=directory) as running:
         yield running
-
-
-class Driver:
-    """One run of a query, from its checkpoint."""
-
-    def __init__(self, link: Link, bootstrap: str, topic: str) -> None:
-        self.options: SinkOptions = sink_options(
-            {"kafka.bootstrap.servers": bootstrap, "topic": topic, "exactlyOnce": "true"}, streaming=True
-        )
-        assert self.options.once is not None
-        self.once: ExactlyOnce = self.options.once
-        self.link = link
-        self.query = f"query-{topic}"
-
-    def prepare(self, batch: int, *tasks: Sequence[bytes]) -> list[Prepared]:
-        return [self.prepare_one(batch, number, rows) for number, rows in enumerate(tasks)]
-
-    def prepare_one(self, batch: int, number: int, rows: Sequence[bytes]) -> Prepared:
-        task = Task(self.options, Layout(value=0, topic_name=self.options.topic), real_surroundings(self.link))
-        table = pa.record_batch([pa.array(rows, pa.binary())], names=["value"])
-        return task.prepare([table], self.once, Job(self.query, batch), number)
-
-    def commit(self, prepared: Sequence[Prepared]) -> None:
-        self.link.call(commit_all(self.link.client, prepared, self.once))
-
-    def abort(self, prepared: Sequence[Prepared]) -> None:
-        self.link.call(abort_all(self.link.client, prepared))
-
-    def commit_some(self, prepared: Sequence[Prepared], count: int) -> None:
-        """The driver dies behind so many commits."""
-        whole = sorted(prepared, key=lambda each: each.task)
-        first = [each if each.task < count else _without(each) for each in whole]
-        self.link.call(commit_all(self.link.client, first, self.once))
-
-
-def _without(prepared: Prepared) -> Prepared:
-    return Prepared(prepared.job, prepared.task, prepared.rows, prepared.row_hash, None)
 
 
 @pytest.fixture
@@ -199,7 +150,7 @@ def test_fewer_splits_on_replay(broker: RunningBroker, driver: Driver, topic: st
     third = prepared[2].transaction
     assert first is not None
     assert third is not None
-    driver.commit_some([prepared[0], _without(prepared[1]), prepared[2]], 3)
+    driver.commit_some([prepared[0], without_transaction(prepared[1]), prepared[2]], 3)
     replayed = driver.prepare(0, FIRST, [*SECOND, *THIRD])
     with pytest.raises(BadReplay, match="task 2: 1 rows were committed, and now there are only 2 tasks"):
         driver.commit(replayed)
