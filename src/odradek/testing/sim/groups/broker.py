@@ -8,7 +8,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
 
-from odradek.broker.dispatch import LATER
+from odradek.broker.dispatch import LATER, NOT_MINE
 from odradek.broker.handlers.consumer_group_heartbeat import ConsumerGroupHeartbeat
 from odradek.broker.handlers.heartbeat import Heartbeat
 from odradek.broker.handlers.join_group import JoinGroup
@@ -16,10 +16,11 @@ from odradek.broker.handlers.leave_group import LeaveGroup
 from odradek.broker.handlers.offset_commit import OffsetCommit
 from odradek.broker.handlers.offset_fetch import OffsetFetch
 from odradek.broker.handlers.sync_group import SyncGroup
-from odradek.coordinators.decision import Asked, Decision
+from odradek.coordinators.decision import Asked, Decision, Stored
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.coordinators.groups.context import Deadline, GroupContext
 from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.runtime import Single
 from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
@@ -34,7 +35,7 @@ from odradek.testing.sim.network import Connection
 from odradek.wire.apis import APIS
 from odradek.wire.codec import decode
 from odradek.wire.frame import response_frame
-from odradek.wire.header import read_request_head
+from odradek.wire.header import read_request_head, read_response_head
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.heartbeat import HeartbeatRequest
@@ -44,6 +45,7 @@ from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 from odradek.wire.messages.sync_group import SyncGroupRequest
 from odradek.wire.schema import Message
+from odradek.wire.stored import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from odradek.broker.call import Call
@@ -65,6 +67,12 @@ class Ticket:
         self.correlation_id = correlation_id
         self.client_id = ""
         self.refusal: Refusal | None = None
+        self.reply = self
+        self.frame: bytes | None = None
+        """An answer that a handler made by itself."""
+
+    def send(self, parts: Sequence[bytes]) -> None:
+        self.frame = b"".join(parts)
 
 
 class Broker:
@@ -76,6 +84,7 @@ class Broker:
         self.log = GroupLog()
         self.life = 0
         self._handlers = _handlers(cast("Groups", self))
+        self._short = _short_ways(cast("Groups", self))
         self.checkers: Sequence[Checker] = ()
         self.waiting: dict[Ticket, int] = {}
         """Requests without an answer, and when they came."""
@@ -156,7 +165,14 @@ class Broker:
             self._send(ticket, _found(request))
             return
         self.waiting[ticket] = self._events.now_ms
-        handled = self._handlers[type(request)](ticket, request)
+        handle_body = self._short.get(type(request))
+        handled: Any = handle_body(ticket, head.body) if handle_body else NOT_MINE
+        if handled is NOT_MINE:
+            handled = self._handlers[type(request)](ticket, request)
+        elif ticket.frame is not None:
+            api = APIS[head.api_key].response
+            _, body = read_response_head(memoryview(ticket.frame)[4:], api, head.version)
+            handled = decode(api, head.version, body)
         if handled is not LATER:
             self._answer(ticket, handled)
 
@@ -170,6 +186,24 @@ class Broker:
             return refusal(error.code)
         self._carry_out(decision)
         return LATER
+
+    def put(self, group_id: str, single: Single[GroupShard]) -> bool:
+        """As handlers have a record written at once. What fails is tried again in the usual way."""
+        shard = self.settled_shard_of(group_id)
+        now = WallClock(self._events).now_ms()
+        record = single.record(shard, now) if shard is not None else None
+        if shard is None or record is None or self._rng.random() < self.append_failure:
+            return False
+        key = CONSUMER_OFFSETS.read_key(record[0])
+        value, version = CONSUMER_OFFSETS.read_value(key, record[1])
+        for offset, records in self.log.append((Stored(key, value, version),), now, is_atomic=True):
+            single.replay(shard, offset)
+            for checker in self.checkers:
+                checker.appended(records)
+        return True
+
+    def settled_shard_of(self, _group_id: str) -> GroupShard | None:
+        return None if self.is_loading else self.shard
 
     def shard_of(self, group_id: str) -> GroupShard:
         if self.is_loading:
@@ -252,6 +286,14 @@ def _handlers(groups: "Groups") -> dict[type[Message], Callable[[Any, Any], Any]
         ConsumerGroupHeartbeatRequest: ConsumerGroupHeartbeat(groups, lambda: True).handle,
         OffsetCommitRequest: OffsetCommit(groups).handle,
         OffsetFetchRequest: OffsetFetch(groups).handle,
+    }
+
+
+def _short_ways(groups: "Groups") -> dict[type[Message], Callable[[Any, memoryview], Any]]:
+    """Those who are asked first, with the body as it came."""
+    return {
+        HeartbeatRequest: Heartbeat(groups).handle_body,
+        OffsetCommitRequest: OffsetCommit(groups).handle_single,
     }
 
 
