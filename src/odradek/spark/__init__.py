@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["register", "session"]
+__all__ = ["register", "session", "table"]
 
 
 def register(spark: SparkSession) -> None:
@@ -28,3 +28,14 @@ def session(app_name: str = "odradek", master: str | None = None, **configs: str
     from odradek.spark.sessions import make_session
 
     return make_session(app_name, master, configs)
+
+
+def table(spark: SparkSession, topic: str, bootstrap: str, **options: str) -> DataFrame:
+    """A compacted topic as the latest row of each key: key, value, partition, offset and timestamp.
+
+    It is read whenever a query needs it, so each batch of a stream that is joined with it sees it as it is then.
+    `options` are those of the source: `table(spark, "plans", "localhost:9092", **{"failOnDataLoss": "false"})`.
+    """
+    from odradek.spark.tables import read_table
+
+    return read_table(spark, topic, {"kafka.bootstrap.servers": bootstrap, **options})

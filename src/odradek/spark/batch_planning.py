@@ -1,7 +1,10 @@
 """What a batch query reads: from offsets to offsets, as its options and its filters say."""
 
+from dataclasses import replace
+
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.cluster import Cluster, Extent
+from odradek.spark.edges import Subscription
 from odradek.spark.filters import Narrowing
 from odradek.spark.options import SourceOptions
 from odradek.spark.planning import split
@@ -13,6 +16,18 @@ def plan_batch(options: SourceOptions, narrowing: Narrowing) -> list[Range]:
     """Raises InvalidOption, NoSuchTopic, DataLoss, and ClientError where no broker answers."""
     cluster = Cluster(options)
     return cluster.call(_plan(cluster, options, narrowing))
+
+
+def partitions_now(options: SourceOptions) -> list[TopicPartition]:
+    """What there is to read, empty ones too, where their offsets are looked up later. Raises as `plan_batch` does."""
+    cluster = Cluster(options)
+    return sorted(cluster.call(cluster.extent_at_start()).earliest)
+
+
+def plan_partition(options: SourceOptions, partition: TopicPartition) -> list[Range]:
+    """All that one partition has now; nothing or one range."""
+    alone = replace(options, subscription=Subscription(partitions=(partition,)), pieces_min=None, piece_rows_max=None)
+    return plan_batch(alone, Narrowing())
 
 
 async def _plan(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) -> list[Range]:

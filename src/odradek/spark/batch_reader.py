@@ -8,6 +8,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from odradek.spark.filters import Narrowing, narrow
 from odradek.spark.reading import read_range
+from odradek.spark.reading.range import Range
 from odradek.spark.told import told_in_one_line, told_while_reading
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from odradek.model.topic_partition import TopicPartition
     from odradek.spark.options import SourceOptions
 
 
@@ -24,15 +26,28 @@ class BatchReader(DataSourceReader):
         self._narrowing = Narrowing()
 
     def partitions(self) -> Sequence[InputPartition]:
-        from odradek.spark.batch_planning import plan_batch
+        from odradek.spark.batch_planning import partitions_now, plan_batch
 
         with told_in_one_line():
+            if self._options.resolve_when_read:
+                return [InputPartition(each) for each in partitions_now(self._options)]
             return [InputPartition(each) for each in plan_batch(self._options, self._narrowing)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:  # Spark's own, where there is nothing to read
             return iter(())
-        return told_while_reading(read_range(partition.value, self._options.reading))
+        return told_while_reading(self._read(partition.value))
+
+    def _read(self, what: Range | TopicPartition) -> Iterator[pa.RecordBatch]:
+        if isinstance(what, Range):
+            return read_range(what, self._options.reading)
+        return self._read_partition(what)
+
+    def _read_partition(self, partition: TopicPartition) -> Iterator[pa.RecordBatch]:
+        from odradek.spark.batch_planning import plan_partition
+
+        for each in plan_partition(self._options, partition):
+            yield from read_range(each, self._options.reading)
 
 
 class FilteringBatchReader(BatchReader):

@@ -1,4 +1,4 @@
-"""The options of the source: those of Spark's own Kafka connector, and columns and maxBytesPerTrigger."""
+"""The options of the source: those of Spark's own Kafka connector; columns, maxBytesPerTrigger and resolveOffsets."""
 
 import logging
 import re
@@ -21,12 +21,14 @@ _SUBSCRIPTIONS = ("subscribe", "subscribePattern", "assign")
 _PER_TRIGGER = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay", "maxBytesPerTrigger")
 _ENDINGS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _STRATEGY = "startingOffsetsByTimestampStrategy"
+_RESOLVE = "resolveOffsets"
 _PLAIN = (
     *_SUBSCRIPTIONS,
     *("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets", _STRATEGY),
     *_ENDINGS,
     *_PER_TRIGGER,
     *("failOnDataLoss", "minPartitions", "maxRecordsPerPartition", "groupIdPrefix", "includeHeaders", "columns"),
+    _RESOLVE,
     *("kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"),
 )
 BOOTSTRAP = "kafka.bootstrap.servers"
@@ -76,6 +78,8 @@ class SourceOptions:
     ending: Edge
     latest_if_none_so_late: bool
     """Where a time to start at has no record at or after it: start at the end, else that is an error."""
+    resolve_when_read: bool
+    """Each task of a batch query looks up where its partition starts and ends, not the planner."""
     pieces_min: int | None
     piece_rows_max: int | None
     limits: Limits
@@ -108,6 +112,7 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None) -> Sou
         starting=starting,
         ending=ending,
         latest_if_none_so_late=strategy == "latest",
+        resolve_when_read=_resolve_when_read(given, starting, ending, streaming),
         pieces_min=given.whole("minPartitions"),
         piece_rows_max=given.whole("maxRecordsPerPartition"),
         limits=_limits(given),
@@ -206,6 +211,16 @@ def _check_batch(given: GivenOptions, starting: Edge, ending: Edge) -> None:
     for name in _PER_TRIGGER:
         if name in given:
             log.warning("option %s has no effect on a batch query", name)
+
+
+def _resolve_when_read(given: GivenOptions, starting: Edge, ending: Edge, streaming: bool | None) -> bool:
+    if given.choice(_RESOLVE, ("plan", "read")) != "read":
+        return False
+    if streaming:
+        raise InvalidOption(_RESOLVE, "a stream looks for new offsets all the time", "leave it out")
+    if streaming is not None and (starting, ending) != (Everywhere(EARLIEST), Everywhere(LATEST)):
+        raise InvalidOption(_RESOLVE, "read is for all that a topic has", "leave out where to start and to end")
+    return True
 
 
 def _check_order(starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], option: str) -> None:
