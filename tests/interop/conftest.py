@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -11,6 +11,9 @@ from odradek.testing import apache_kafka
 from odradek.testing.apache_kafka import ApacheKafka, Unavailable
 from odradek.testing.same_answers import SETTINGS, Side
 from odradek.testing.two_brokers import two_brokers
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 
@@ -62,3 +65,35 @@ def both(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     """A fresh broker of Apache Kafka's and one of ours, with the same settings."""
     with two_brokers(kafka, tmp_path_factory.mktemp("theirs"), SETTINGS) as sides:
         yield sides
+
+
+@pytest.fixture(scope="session")
+def connector_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """A Spark that has its own Kafka connector, too. Leave it running, and its settings as they are."""
+    from odradek.spark import session
+    from odradek.testing import spark_connector
+
+    try:
+        jars = spark_connector.jars()
+    except Unavailable as reason:
+        pytest.skip(str(reason))
+    made = session(
+        "odradek-interop",
+        "local[2, 4]",
+        **{
+            "spark.jars": jars,
+            "spark.ui.enabled": "false",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.driver.memory": "1g",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+            "spark.sql.session.timeZone": "UTC",
+            "spark.log.level": "ERROR",
+        },
+    )
+    try:
+        yield made
+    finally:
+        made.stop()

@@ -1,0 +1,119 @@
+"""The source next to Spark's own Kafka connector: the same rows from Apache Kafka, and its checkpoint continued."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+
+from odradek.testing.apache_kafka import ApacheKafka
+
+SETTINGS = {
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "1",
+}
+CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
+COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
+_STARTS_MAX = 10
+
+Headers = list[tuple[str, str | bytes | None]] | None
+
+
+@pytest.fixture(scope="module")
+def bootstrap(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    work = tmp_path_factory.mktemp("kafka")
+    with kafka.broker(work, [work / "data"], SETTINGS) as broker:
+        yield broker.address
+
+
+def create(bootstrap: str, topic: str) -> None:
+    AdminClient({"bootstrap.servers": bootstrap}).create_topics([NewTopic(topic, 2, 1)])[topic].result()
+
+
+def produce(bootstrap: str, topic: str, numbers: range, codec: str = "none", transaction: bool | None = None) -> None:
+    """In a transaction that ends with a commit or an abort, if `transaction` says so."""
+    setting = {"bootstrap.servers": bootstrap, "compression.type": codec}
+    if transaction is not None:
+        setting["transactional.id"] = topic
+    producer = Producer(setting)
+    if transaction is not None:
+        producer.init_transactions()
+        producer.begin_transaction()
+    for number in numbers:
+        headers: Headers = [("h", str(number)), ("h", None)] if number % 3 == 0 else None
+        key = None if number % 5 == 0 else f"k{number}"
+        value = None if number % 7 == 0 else f"v{number}"
+        producer.produce(topic, value, key, number % 2, timestamp=1_700_000_000_000 + number, headers=headers)
+    producer.flush()
+    if transaction is not None:
+        producer.commit_transaction() if transaction else producer.abort_transaction()
+
+
+def rows(frame: DataFrame) -> list[tuple[object, ...]]:
+    return sorted(tuple(row) for row in frame.select("partition", "offset", *COLUMNS).collect())
+
+
+@pytest.mark.parametrize("level", ["read_uncommitted", "read_committed"])
+def test_both_give_the_same_rows(connector_spark: SparkSession, bootstrap: str, level: str) -> None:
+    topic = f"same-{level}"
+    create(bootstrap, topic)
+    for number, codec in enumerate(CODECS):
+        produce(bootstrap, topic, range(number * 100, number * 100 + 100), codec)
+    produce(bootstrap, topic, range(500, 520), transaction=False)
+    produce(bootstrap, topic, range(520, 540), transaction=True)
+    options = {
+        "kafka.bootstrap.servers": bootstrap,
+        "subscribe": topic,
+        "includeHeaders": "true",
+        "kafka.isolation.level": level,
+        "minPartitions": "5",
+    }
+    theirs, ours = (rows(connector_spark.read.format(name).options(**options).load()) for name in ("kafka", "odradek"))
+    assert len(theirs) == (540 if level == "read_uncommitted" else 520)
+    assert ours == theirs
+
+
+def test_a_checkpoint_of_the_connector_is_continued(
+    connector_spark: SparkSession, bootstrap: str, tmp_path: Path
+) -> None:
+    topic = "moved"
+    create(bootstrap, topic)
+
+    def run(source: str) -> None:
+        options = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingOffsets": "earliest"}
+        frame = connector_spark.readStream.format(source).options(**options).load()
+        writer = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+        for _ in range(_STARTS_MAX):
+            try:
+                writer.trigger(availableNow=True).start(str(tmp_path / "rows")).awaitTermination()
+            except StreamingQueryException as error:
+                # Spark gives a Python process ten seconds to start, with no setting for it.
+                if "Python worker failed to connect back" not in str(error):
+                    raise
+                continue
+            return
+        raise AssertionError("the machine is too slow for Spark")
+
+    def offsets() -> list[tuple[int, int]]:
+        read = connector_spark.read.parquet(str(tmp_path / "rows"))
+        return sorted((row.partition, row.offset) for row in read.collect())
+
+    produce(bootstrap, topic, range(50))
+    run("kafka")
+    assert offsets() == [(partition, offset) for partition in range(2) for offset in range(25)]
+    produce(bootstrap, topic, range(50, 80))
+    run("odradek")
+    expected = [(partition, offset) for partition in range(2) for offset in range(40)]
+    assert offsets() == expected
+    kept = sorted((tmp_path / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))[-1]
+    assert json.loads(kept.read_text().splitlines()[-1])[topic].keys() == {"0", "1", "id"}
+    run("odradek")
+    assert offsets() == expected
