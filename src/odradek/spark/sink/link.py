@@ -1,12 +1,12 @@
-"""A client of a cluster on an event loop of its own, for callers that wait: tasks of Spark are plain functions."""
+"""A client of a cluster for callers that wait: tasks of Spark are plain functions."""
 
-import asyncio
-import threading
+import os
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.client.client import Client, parse_bootstrap
 from odradek.client.setting import ClientSetting
+from odradek.spark.reading.connected import here
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -15,13 +15,10 @@ T = TypeVar("T")
 
 
 class Link:
-    """Kept for as long as its process lives: a worker of Spark runs many tasks, one after the other."""
+    """Lives on the event loop of its process."""
 
     def __init__(self, bootstrap: str, client_id: str, request_timeout_s: float) -> None:
         setting = ClientSetting(client_id=client_id, request_timeout_s=request_timeout_s)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="odradek-sink", daemon=True)
-        self._thread.start()
         self.client = Client(parse_bootstrap(bootstrap), setting)
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
@@ -29,22 +26,19 @@ class Link:
         return self.begin(work).result()
 
     def begin(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return here().submit(work)
 
     def close(self) -> None:
         self.call(self.client.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
 
-_links: dict[tuple[str, str, float], Link] = {}
+_links: dict[tuple[int, str, str, float], Link] = {}
+"""Kept for as long as a process lives: a worker of Spark runs many tasks. A fork has links of its own."""
 
 
 def link_to(bootstrap: str, client_id: str, request_timeout_s: float) -> Link:
-    """The one of this process."""
-    key = (bootstrap, client_id, request_timeout_s)
+    key = (os.getpid(), bootstrap, client_id, request_timeout_s)
     link = _links.get(key)
     if link is None:
-        link = _links[key] = Link(*key)
+        link = _links[key] = Link(bootstrap, client_id, request_timeout_s)
     return link

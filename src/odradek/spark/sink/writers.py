@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from typing import TYPE_CHECKING
 
@@ -44,9 +45,10 @@ class _Sink:
         if once is not None and job is not None:
             _refuse_speculation()
             return task.prepare(rows, once, job, _task_number())
-        producer = _producers.pop(self.options, None) or task.new_producer()
+        key = (os.getpid(), self.options)
+        producer = _producers.pop(key, None) or task.new_producer()
         written = task.write(rows, producer)
-        _producers[self.options] = producer  # not where it failed: its sequences are not those of the broker then
+        _producers[key] = producer  # not where it failed: its sequences are not those of the broker then
         return Written(written)
 
     def commit_prepared(self, messages: Sequence[WriterCommitMessage | None]) -> None:
@@ -112,8 +114,8 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
             self.abort_prepared(messages)
 
 
-_producers: dict[SinkOptions, Producer] = {}
-"""Of this process, which runs one task at a time: brokers keep what they know of a producer for a day."""
+_producers: dict[tuple[int, SinkOptions], Producer] = {}
+"""By process, which runs one task at a time: brokers keep what they know of a producer for a day."""
 
 
 def _link(options: SinkOptions) -> Link:
