@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -35,3 +36,11 @@ def test_the_example_for_users_passes_where_only_the_wheel_is_installed(tmp_path
     (tmp_path / "test_orders.py").write_text(example, encoding="utf-8")
     ended = run([venv / "bin" / "python", "-m", "pytest", "-p", "no:cacheprovider", "test_orders.py"], tmp_path)
     assert "1 passed" in ended.stdout, ended.stdout + ended.stderr
+
+
+@pytest.mark.slow
+def test_the_wheel_has_the_module_that_spark_finds_by_its_name(tmp_path: Path) -> None:
+    built = run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], ROOT)
+    assert built.returncode == 0, built.stderr
+    names = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
+    assert {"pyspark_odradek/__init__.py", "odradek/spark/source.py"} <= set(names)
