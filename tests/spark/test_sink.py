@@ -129,6 +129,16 @@ def test_a_task_that_fails_leaves_nothing_of_its_job(spark: SparkSession, broker
     assert committed_values(broker.bootstrap, topic) == []
 
 
+def test_speculation_is_refused(spark: SparkSession, broker: RunningBroker, topic: str) -> None:
+    """What the session is configured with comes to tasks in this way, too."""
+    spark.sparkContext.setLocalProperty("spark.speculation", "true")
+    try:
+        with pytest.raises(PySparkException, match=r"set spark\.speculation to false"):
+            write(spark.range(1).selectExpr("'a' as value"), broker, topic=topic, exactlyOnce="true")
+    finally:
+        spark.sparkContext.setLocalProperty("spark.speculation", None)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "said"),
     [
