@@ -59,30 +59,30 @@ class Decoder:
         self._gathering = Gathering(self.place)
         self._constants: dict[str | int, pa.Array] = {}
 
-    def decode(self, batches: Iterable[Batch]) -> Iterator[pa.RecordBatch]:
-        """The rows of these batches that are in the range. Raises CorruptRecords, maybe after some."""
+    def decode(self, batches: Iterable[Batch], start: int | None = None) -> Iterator[pa.RecordBatch]:
+        """The rows of these batches that are in the range, from `start` on. Raises CorruptRecords, maybe after some."""
         for run in self._gathering.runs(batches):
-            yield from self._decode_run(run)
+            yield from self._decode_run(run, self._range.start if start is None else start)
 
-    def _decode_run(self, run: Run) -> Iterator[pa.RecordBatch]:
+    def _decode_run(self, run: Run, start: int) -> Iterator[pa.RecordBatch]:
         types = set(run.numbers[4 :: layout.BATCH_NUMBERS])
         is_mixed = self._has_types and len(types) > 1
-        buffers = self._fill(run, self._wants | (layout.WANT_TYPES if is_mixed else 0))
+        buffers = self._fill(run, start, self._wants | (layout.WANT_TYPES if is_mixed else 0))
         same: dict[str, str | int] = {"topic": self._range.topic, "partition": self._range.partition}
         if self._has_types and not is_mixed:
             same["timestampType"] = types.pop()
         columns = {name: buffers.column(name) for name in self._schema.names if name not in same}
-        for start in range(0, buffers.rows, self._rows_max):
-            count = min(self._rows_max, buffers.rows - start)
+        for row in range(0, buffers.rows, self._rows_max):
+            count = min(self._rows_max, buffers.rows - row)
             arrays = [
-                self._constant(same[name], count) if name in same else columns[name].slice(start, count)
+                self._constant(same[name], count) if name in same else columns[name].slice(row, count)
                 for name in self._schema.names
             ]
             yield pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
-    def _fill(self, run: Run, wants: int) -> Buffers:
+    def _fill(self, run: Run, start: int, wants: int) -> Buffers:
         buffers = Buffers(run, wants)
-        code = self._kernel(buffers.arguments(self._range.start, self._range.end))
+        code = self._kernel(buffers.arguments(start, self._range.end))
         if code == layout.FINE:
             return buffers
         batch, record, at = buffers.found[layout.FOUND_BATCH :]

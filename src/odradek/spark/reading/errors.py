@@ -48,13 +48,14 @@ class TopicReplaced(ReadError):
     def __init__(self, topic: str, known: bytes, found: bytes) -> None:
         super().__init__(
             f"topic {topic} was deleted and created again: its id was {_text(known)} and is {_text(found)} now, so its "
-            f"offsets mean nothing any more; start anew, with another checkpoint"
+            f"offsets mean nothing any more; start anew, with another checkpoint, or with failOnDataLoss=false to read "
+            f"the new one from its beginning"
         )
 
 
 class NoSuchPartition(ReadError):
     def __init__(self, place: str) -> None:
-        super().__init__(f"{place} does not exist any more")
+        super().__init__(f"{place} does not exist any more; with failOnDataLoss=false a stream goes on without it")
 
 
 class Unread(ReadError):

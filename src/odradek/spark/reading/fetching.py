@@ -29,6 +29,8 @@ _MISSING_S = 10.0
 class Fetched(NamedTuple):
     """Whole batches, the first of which has the offset that was asked for, or is the first behind it."""
 
+    start: int
+    """What was asked for. The first batch may have records before it: older ones, or such as are deleted already."""
     batches: list[Batch]
     aborted: AbortedTransactions
 
@@ -78,14 +80,14 @@ class Fetching:
         batches = split(records, self._place, self._at)
         if not batches or batches[-1].head.next_offset <= self._at:
             raise CorruptRecords(self._place, self._at, f"{len(records)} bytes without a batch that has this offset")
-        self._expect(len(records), batches[-1].head.next_offset - self._at)
-        self._at = batches[-1].head.next_offset
+        start, self._at = self._at, batches[-1].head.next_offset
+        self._expect(len(records), self._at - start)
         aborted = data.aborted_transactions or () if self._setting.read_committed else ()
-        return Fetched(batches, [(each.producer_id, each.first_offset) for each in aborted])
+        return Fetched(start, batches, [(each.producer_id, each.first_offset) for each in aborted])
 
     def _expect(self, size: int, offsets: int) -> None:
         """Not much more than is left, if what is left is like this: a range may end in the middle of a partition."""
-        left = (self._range.end - self._at - offsets) * size // offsets
+        left = (self._range.end - self._at) * size // offsets
         self._bytes_wanted = min(left + (left >> 4) + _SPARE_BYTES, self._setting.fetch_bytes_max)
 
     # --- one attempt

@@ -24,8 +24,8 @@ def read(range: Range, setting: ReadSetting) -> Iterator[pa.RecordBatch]:
     answers = _answers(range, setting)
     decoder = Decoder(range, setting)
     try:
-        for batches, aborted in answers:
-            yield from decoder.decode(visible(batches, aborted, decoder.place))
+        for start, batches, aborted in answers:
+            yield from decoder.decode(visible(batches, aborted, decoder.place), start)
     finally:
         answers.close()
 
