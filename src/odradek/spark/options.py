@@ -36,9 +36,10 @@ _KAFKA = (
     *(BOOTSTRAP, "kafka.group.id", "kafka.client.id", "kafka.isolation.level"),
     *("kafka.max.partition.fetch.bytes", "kafka.fetch.max.bytes", "kafka.fetch.max.wait.ms"),
     *("kafka.request.timeout.ms", "kafka.default.api.timeout.ms", "kafka.socket.connection.setup.timeout.ms"),
-    *("kafka.security.protocol", "kafka.max.poll.records"),
+    "kafka.security.protocol",
     # Of members of a group, which nobody is here: taken, so that a job needs no change, and without effect.
-    *("kafka.max.poll.interval.ms", "kafka.session.timeout.ms", "kafka.heartbeat.interval.ms", "kafka.fetch.min.bytes"),
+    *("kafka.max.poll.interval.ms", "kafka.session.timeout.ms", "kafka.heartbeat.interval.ms"),
+    *("kafka.max.poll.records", "kafka.fetch.min.bytes"),
 )
 _REFUSED = {
     "kafka.auto.offset.reset": "say where to start with startingOffsets; a checkpoint goes on where it ended",
@@ -258,7 +259,6 @@ def _reading(given: GivenOptions) -> ReadSetting:
         fail_on_data_loss=given.flag("failOnDataLoss", True),
         fetch_bytes_max=min((each for each in sizes if each is not None), default=default.fetch_bytes_max),
         fetch_wait_ms=default.fetch_wait_ms if wait_ms is None else wait_ms,
-        batch_rows_max=given.whole("kafka.max.poll.records") or default.batch_rows_max,
         timeout_s=_seconds(given, "kafkaConsumer.pollTimeoutMs", default.timeout_s),
         request_timeout_s=_seconds(given, "kafka.request.timeout.ms", default.request_timeout_s),
         connect_timeout_s=_seconds(given, "kafka.socket.connection.setup.timeout.ms", default.connect_timeout_s),

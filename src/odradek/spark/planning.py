@@ -21,11 +21,11 @@ def limit_rows(rows_max: int, starts: Offsets, ends: Offsets) -> dict[TopicParti
 def limit_bytes(
     bytes_max: int, starts: Offsets, ends: Offsets, bytes_per_record: Mapping[TopicPartition, float]
 ) -> dict[TopicPartition, int]:
-    """Ends that leave about so many bytes; partitions whose records have no known size are not shortened."""
+    """Ends that leave about so many bytes. Sizes are given for all partitions that have something to read."""
     sizes = {each: end - starts[each] for each, end in ends.items() if end > starts[each]}
-    total = sum(size * bytes_per_record.get(each, 0) for each, size in sizes.items())
+    total = sum(size * bytes_per_record[each] for each, size in sizes.items())
     share = min(1.0, bytes_max / total) if total else 1.0
-    return _shortened(starts, ends, {each: size * share for each, size in sizes.items() if each in bytes_per_record})
+    return _shortened(starts, ends, {each: size * share for each, size in sizes.items()})
 
 
 def _shortened(starts: Offsets, ends: Offsets, wanted: Mapping[TopicPartition, float]) -> dict[TopicPartition, int]:

@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 
 _COMMIT_WAIT_S = 5.0
 _SIZES_KEPT_S = 60.0
+_SIZE_UNKNOWN = 1000.0
+"""Of a record, in bytes, where nobody could say: a limit holds also then."""
 _BEHIND_ASKED_MAX = 3
 _BEHIND_PAUSE_S = 0.3
 _NO_ID = bytes(16)
@@ -164,7 +166,8 @@ class StreamDriver:
         if wanted:
             self._sizes |= self._cluster.call(self._cluster.bytes_per_record(wanted, extent))
             self._sized_s = self._now_s()
-        return self._sizes
+        unknown = max(self._sizes.values(), default=_SIZE_UNKNOWN)
+        return {each: self._sizes.get(each, unknown) for each in waiting}
 
 
 def _shared(start: Position, end: Position) -> Position:

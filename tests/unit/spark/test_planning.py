@@ -33,7 +33,7 @@ def test_a_limit_above_what_there_is_changes_nothing() -> None:
 
 def test_bytes_are_shared_too() -> None:
     assert limit_bytes(10_000, {A: 0, B: 50}, {A: 1000, B: 150}, {A: 10, B: 100}) == {A: 500, B: 100}
-    assert limit_bytes(100, {A: 0, B: 0}, {A: 1000, B: 10}, {A: 10}) == {A: 10, B: 10}
+    assert limit_bytes(100, {A: 0, B: 9}, {A: 1000, B: 9}, {A: 10}) == {A: 10, B: 9}
 
 
 def test_no_split_without_a_wish_and_nothing_that_is_empty() -> None:
