@@ -35,7 +35,8 @@ def bootstrap(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def create(bootstrap: str, topic: str) -> None:
-    AdminClient({"bootstrap.servers": bootstrap}).create_topics([NewTopic(topic, 2, 1)])[topic].result()
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # to be kept: without it nobody answers
+    admin.create_topics([NewTopic(topic, 2, 1)])[topic].result()
 
 
 def produce(bootstrap: str, topic: str, numbers: range, codec: str = "none", transaction: bool | None = None) -> None:
