@@ -1,0 +1,205 @@
+"""Streams from topics: from their first batch to a restart, and through what may happen meanwhile."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from odradek.cli.main import main
+from odradek.testing.broker import RunningBroker, running_broker
+
+Finished = Callable[[Callable[[], StreamingQuery]], StreamingQuery]
+
+_NUMBERS = itertools.count()
+_STARTS_MAX = 10
+
+
+def produce(broker: RunningBroker, topic: str, values: range) -> None:
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for value in values:
+        producer.produce(topic, str(value))
+    producer.flush()
+
+
+def stream(spark: SparkSession, broker: RunningBroker, topic: str, **options: str) -> DataFrame:
+    told = {"kafka.bootstrap.servers": broker.bootstrap, "subscribe": topic, "startingOffsets": "earliest", **options}
+    return spark.readStream.format("odradek").options(**told).load().selectExpr("int(string(value)) number", "offset")
+
+
+def lines_of_group(capsys: pytest.CaptureFixture[str], broker: RunningBroker, group: str) -> list[str]:
+    capsys.readouterr()
+    assert main(["groups", "describe", group, "--bootstrap", broker.bootstrap]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+def group_of(query: StreamingQuery) -> str:
+    offsets = json.loads(query.recentProgress[-1]["sources"][0]["endOffset"])
+    return str(offsets["@group"])
+
+
+class Sink:
+    """Rows as files, which a test may read while the query runs. Each of its names is a directory of its own."""
+
+    def __init__(self, spark: SparkSession, place: Path) -> None:
+        self._spark = spark
+        self._rows = place / "rows"
+        self._checkpoint = place / "checkpoint"
+
+    def start(self, rows: DataFrame, *, once: bool) -> StreamingQuery:
+        writer = rows.writeStream.format("parquet").option("checkpointLocation", str(self._checkpoint))
+        writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime="100 milliseconds")
+        return writer.start(str(self._rows))
+
+    def batches(self) -> list[str]:
+        """Those that were planned, by their numbers."""
+        return sorted(path.name for path in self._checkpoint.glob("offsets/[0-9]*"))
+
+    def numbers(self) -> list[int]:
+        if not (self._rows / "_spark_metadata").exists():
+            return []
+        return sorted(row.number for row in self._spark.read.parquet(str(self._rows)).collect())
+
+
+@pytest.fixture
+def sink(spark: SparkSession, tmp_path: Path) -> Sink:
+    return Sink(spark, tmp_path)
+
+
+@contextmanager
+def running(start: Callable[[], StreamingQuery]) -> Iterator[StreamingQuery]:
+    """Has read all that there is. Started again where Spark's ten seconds for a Python process were not enough."""
+    for _ in range(_STARTS_MAX):
+        query = start()
+        try:
+            query.processAllAvailable()
+        except StreamingQueryException as error:
+            if "Python worker failed to connect back" not in str(error):
+                raise
+            continue
+        break
+    else:
+        raise AssertionError("the machine is too slow for Spark")
+    try:
+        yield query
+    finally:
+        query.stop()
+
+
+def test_what_is_there_now_in_limited_batches_and_the_rest_after_a_restart(
+    spark: SparkSession,
+    odradek_shared_broker: RunningBroker,
+    sink: Sink,
+    finished: Finished,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    broker, topic = odradek_shared_broker, f"streamed-{next(_NUMBERS)}"
+    broker.create_topic(topic, 2)
+    produce(broker, topic, range(100))
+    rows = stream(spark, broker, topic, maxOffsetsPerTrigger="40")
+    query = finished(lambda: sink.start(rows, once=True))
+    assert sink.numbers() == list(range(100))
+    batches = [each["numInputRows"] for each in query.recentProgress]
+    assert sum(batches) == 100
+    assert max(batches) <= 41
+    source = query.recentProgress[-1]["sources"][0]
+    assert json.loads(source["latestOffset"])[topic].keys() == {"0", "1", "id"}
+    group = group_of(query)
+    assert f"{group}: Empty, classic group, 0 members, lag 0" in lines_of_group(capsys, broker, group)[0]
+
+    produce(broker, topic, range(100, 130))
+    again = finished(lambda: sink.start(rows, once=True))
+    assert sink.numbers() == list(range(130))
+    assert group_of(again) == group
+    assert "lag 0" in lines_of_group(capsys, broker, group)[0]
+
+
+def test_an_idle_stream_has_no_batches_and_no_lag(
+    spark: SparkSession, odradek_shared_broker: RunningBroker, sink: Sink, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broker, topic = odradek_shared_broker, f"streamed-{next(_NUMBERS)}"
+    broker.create_topic(topic)
+    group = f"watchers-of-{topic}"
+    rows = stream(spark, broker, topic, **{"kafka.group.id": group})
+    with running(lambda: sink.start(rows, once=False)) as query:
+        produce(broker, topic, range(10))
+        query.processAllAvailable()
+        assert sink.numbers() == list(range(10))
+        assert "lag 0" in lines_of_group(capsys, broker, group)[0]
+        batches = sink.batches()
+        for _ in range(5):
+            query.processAllAvailable()  # waits until Spark has asked again
+        assert sink.batches() == batches
+        produce(broker, topic, range(10, 20))
+        query.processAllAvailable()
+        assert sink.numbers() == list(range(20))
+        assert "lag 0" in lines_of_group(capsys, broker, group)[0]
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_a_broker_that_restarts_and_a_stream_that_goes_on(spark: SparkSession, sink: Sink, kill: bool) -> None:
+    with running_broker({}) as broker:
+        broker.create_topic("events", 2)
+        produce(broker, "events", range(50))
+        with running(lambda: sink.start(stream(spark, broker, "events"), once=False)) as query:
+            assert len(sink.numbers()) == 50
+            broker.kill() if kill else broker.stop()
+            broker.start()
+            produce(broker, "events", range(50, 100))
+            query.processAllAvailable()
+        assert sink.numbers() == list(range(100))
+
+
+def workers_of(spark: SparkSession) -> list[int]:
+    """The Python processes that run tasks: the forks of those that Spark has started for that."""
+    jvm = spark.sparkContext._jvm
+    assert jvm is not None
+    driver = int(jvm.java.lang.ProcessHandle.current().pid())
+    told = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    split = (line.split(None, 2) for line in told.splitlines())
+    processes = [(int(pid), int(parent), args) for pid, parent, args in split]
+    daemons = {pid for pid, parent, args in processes if parent == driver and "pyspark.daemon" in args}
+    return [pid for pid, parent, _ in processes if parent in daemons]
+
+
+def test_workers_that_die(spark: SparkSession, odradek_shared_broker: RunningBroker, sink: Sink) -> None:
+    broker, topic = odradek_shared_broker, f"streamed-{next(_NUMBERS)}"
+    broker.create_topic(topic, 2)
+    produce(broker, topic, range(100))
+    with running(lambda: sink.start(stream(spark, broker, topic, minPartitions="4"), once=False)) as query:
+        for part in range(1, 4):
+            killed = workers_of(spark)
+            for pid in killed:
+                os.kill(pid, signal.SIGKILL)
+            assert killed
+            produce(broker, topic, range(part * 100, part * 100 + 100))
+            query.processAllAvailable()
+    assert sink.numbers() == list(range(400))
+
+
+def test_a_topic_made_again_ends_the_query_with_one_line(
+    spark: SparkSession, odradek_broker: RunningBroker, sink: Sink, finished: Finished
+) -> None:
+    odradek_broker.create_topic("events")
+    produce(odradek_broker, "events", range(10))
+    rows = stream(spark, odradek_broker, "events")
+    finished(lambda: sink.start(rows, once=True))
+    assert main(["topics", "delete", "events", "--yes", "--bootstrap", odradek_broker.bootstrap]) == 0
+    odradek_broker.create_topic("events")
+    produce(odradek_broker, "events", range(10, 30))
+    with pytest.raises(StreamingQueryException) as failed:
+        finished(lambda: sink.start(rows, once=True))
+    assert "topic events was deleted and created again" in str(failed.value)
+    assert "Traceback" not in str(failed.value)
+    lenient = stream(spark, odradek_broker, "events", failOnDataLoss="false")
+    finished(lambda: sink.start(lenient, once=True))
+    assert sink.numbers() == list(range(30))
