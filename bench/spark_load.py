@@ -23,6 +23,7 @@ from pyspark.sql import functions as f
 from raw import Raw
 from spark_topics import SENT_AT, create
 
+import odradek.spark
 from odradek.testing import spark_connector
 
 Job = dict[str, Any]
@@ -32,18 +33,17 @@ _WAIT_S = 120
 
 @contextmanager
 def session(cores: int, *, connector: bool = True) -> Iterator[SparkSession]:
-    builder = (
-        SparkSession.builder.master(f"local[{cores}]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-    )
+    configs = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.log.level": "ERROR",
+    }
     if connector:
-        builder = builder.config("spark.jars", spark_connector.jars())
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+        configs["spark.jars"] = spark_connector.jars()
+    spark = odradek.spark.session("odradek-bench", f"local[{cores}]", **configs)
     try:
         yield spark
     finally:
