@@ -7,14 +7,13 @@ from time import monotonic
 
 import pyarrow as pa
 import pytest
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
 from odradek.spark.sink.errors import BadReplay, Fenced
 from odradek.spark.sink.layout import Layout
 from odradek.spark.sink.link import Link
 from odradek.spark.sink.options import sink_options
 from odradek.spark.sink.task import Task, real_surroundings
+from odradek.testing import topics
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.committed_values import committed_keys, committed_values
 from odradek.testing.sink_stage import Driver, format_at_level
@@ -49,8 +48,8 @@ def topic(bootstrap: str, request: pytest.FixtureRequest) -> str:
 
 
 def _create(bootstrap: str, name: str, partitions: int) -> None:
-    (created,) = AdminClient({"bootstrap.servers": bootstrap}).create_topics([NewTopic(name, partitions, 1)]).values()
-    created.result()
+    host, _, port = bootstrap.partition(":")
+    topics.create((host, int(port)), name, partitions, {})
 
 
 @pytest.fixture
