@@ -161,17 +161,26 @@ def _skip(rows: Iterable[pa.RecordBatch], encoder: Encoder, marker: Marker, job:
 
 
 def chunks(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Record batches together, so that each partition gets its share of many rows at once."""
+    """Small ones together, so that each partition gets its share of many rows at once, and large ones in pieces."""
     held: list[pa.RecordBatch] = []
     size = 0
     for each in rows:
-        held.append(each)
-        size += each.nbytes
-        if size >= _CHUNK_BYTES:
-            yield _joined(held)
-            held, size = [], 0
+        for piece in _pieces(each):
+            held.append(piece)
+            size += piece.nbytes
+            if size >= _CHUNK_BYTES:
+                yield _joined(held)
+                held, size = [], 0
     if held:
         yield _joined(held)
+
+
+def _pieces(table: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Of about the same number of rows, without copies."""
+    count = max(table.nbytes // _CHUNK_BYTES, 1)
+    rows = -(-table.num_rows // count)
+    for at in range(0, table.num_rows, max(rows, 1)):
+        yield table.slice(at, rows)
 
 
 def _joined(held: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
