@@ -6,9 +6,19 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from odradek.model.errors import CorruptBatch
-from odradek.records.batch import CODEC_MASK, CRC_START, HEAD_SIZE, LOG_OVERHEAD, BatchHead, parse_head
+from odradek.records.batch import (
+    CODEC_MASK,
+    CRC_START,
+    HEAD_SIZE,
+    LOG_OVERHEAD,
+    MAGIC,
+    MAGIC_AT,
+    BatchHead,
+    parse_head,
+)
 from odradek.records.control import end_txn_marker
 from odradek.spark.reading.errors import CorruptRecords
+from odradek.spark.reading.old_messages import rewrite
 
 AbortedTransactions = Sequence[tuple[int, int]]
 """Producer id and first offset of each."""
@@ -33,21 +43,30 @@ class Batch(NamedTuple):
 def split(records: memoryview, place: str, position: int) -> list[Batch]:
     """The whole ones: a broker cuts the last one off where its limit is, also within its head.
 
-    `position` is the offset that was asked for. Raises CorruptRecords where there is no batch where one should be; CRCs
-    are not looked at.
+    Messages of formats before v2 are rewritten. `position` is the offset that was asked for. Raises CorruptRecords
+    where there is no batch where one should be; CRCs of batches are not looked at.
     """
     batches: list[Batch] = []
-    at, last = 0, len(records) - HEAD_SIZE
-    while at <= last:
-        try:
+    at, size = 0, len(records)
+    try:
+        while size - at > MAGIC_AT:
+            if records[at + MAGIC_AT] < MAGIC:
+                rewritten = rewrite(records, at)
+                if rewritten is None:
+                    break
+                batches.append(Batch(parse_head(rewritten[0]), memoryview(rewritten[0]), 0))
+                at = rewritten[1]
+                continue
+            if size - at < HEAD_SIZE:
+                break
             head = parse_head(records, at)
-        except CorruptBatch as error:
-            raise CorruptRecords(place, batches[-1].head.next_offset if batches else position, str(error)) from None
-        end = at + LOG_OVERHEAD + head.length
-        if end > last + HEAD_SIZE:
-            break
-        batches.append(_make(Batch, (head, records, at)))
-        at = end
+            end = at + LOG_OVERHEAD + head.length
+            if end > size:
+                break
+            batches.append(_make(Batch, (head, records, at)))
+            at = end
+    except CorruptBatch as error:
+        raise CorruptRecords(place, batches[-1].head.next_offset if batches else position, str(error)) from None
     return batches
 
 
