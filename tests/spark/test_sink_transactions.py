@@ -13,7 +13,7 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.spark.sink.errors import BadReplay, BadRow, Fenced, SinkError
 from odradek.spark.sink.layout import Layout
 from odradek.spark.sink.link import Link
-from odradek.spark.sink.prepared import Job
+from odradek.spark.sink.prepared import Job, Prepared
 from odradek.spark.sink.task import Task, real_surroundings
 from odradek.spark.sink.transaction import Transaction, end, read_marker, take_id
 from odradek.testing.broker import RunningBroker, running_broker
@@ -114,6 +114,23 @@ def test_a_zombie_attempt_is_fenced(broker: RunningBroker, driver: Driver, topic
     with pytest.raises(Fenced, match="a later attempt has taken its place"):
         driver.commit([zombie])
     driver.commit([prepared])
+    assert found(broker, topic) == FIRST
+
+
+def test_a_zombie_attempt_that_still_writes_is_fenced(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    many = pa.record_batch([[bytes(1000)] * 9000], names=["value"])
+    later: list[Prepared] = []
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        yield many
+        later.append(driver.prepare_one(0, 0, FIRST))
+        yield many
+        yield many
+
+    zombie = Task(driver.options, Layout(value=0, topic_name=topic), real_surroundings(driver.link))
+    with pytest.raises(Fenced):
+        zombie.prepare(rows(), driver.once, Job(driver.query, 0), 0)
+    driver.commit(later)
     assert found(broker, topic) == FIRST
 
 
