@@ -42,6 +42,8 @@ class StreamDriver:
         self._extent: Extent | None = None
         """What there was when it was last asked for; for AvailableNow, when it was first asked for."""
         self._is_available_now = False
+        self._own_group_id = f"{options.group_prefix}-{secrets.token_hex(4)}"
+        """For a query whose checkpoint has none yet."""
         self._progress: Progress | None = None
         self._sizes: dict[TopicPartition, float] = {}
         self._sized_s = float("-inf")
@@ -60,7 +62,7 @@ class StreamDriver:
 
     def advance(self, start: Position, *, limited: bool) -> Position:
         """Where the next batch ends; at `start` where there is nothing to do. All before `start` is done by now."""
-        group_id = self._options.group_id or start.group or self._new_group_id()
+        group_id = self._options.group_id or start.group or self._own_group_id
         progress = self._committing_to(group_id)
         progress.reached(start.offsets)
         extent = self._look(start)
@@ -99,10 +101,7 @@ class StreamDriver:
     async def _resolve_start(self) -> Position:
         extent = await self._cluster.extent_at_start()
         starts = await starts_of(self._cluster, self._options, extent)
-        return Position(starts, extent.topic_ids, None if self._options.group_id else self._new_group_id())
-
-    def _new_group_id(self) -> str:
-        return f"{self._options.group_prefix}-{secrets.token_hex(4)}"
+        return Position(starts, extent.topic_ids, None if self._options.group_id else self._own_group_id)
 
     def _committing_to(self, group_id: str) -> Progress:
         if self._progress is None or self._progress.group_id != group_id:

@@ -282,6 +282,7 @@ def test_a_checkpoint_of_the_connector_is_continued_and_gets_ids(stage: Stage) -
     end = driver.advance(start, limited=True)
     assert [(each.partition, each.start, each.end) for each in driver.ranges(start, end)] == [(0, 2, 5)]
     assert end.topic_ids.keys() == {stage.topic}
+    assert driver.advance(start, limited=True) == end
     assert driver.advance(end, limited=True) == end
 
 
