@@ -27,6 +27,8 @@ _WANTS = {
     "timestamp": layout.WANT_TIMESTAMPS,
     HEADERS: layout.WANT_HEADERS,
 }
+_ROWS_MAX = 1 << 20
+"""So that their topics, of 249 bytes at most, are within what 32 bits of a string column can count."""
 _REASONS = {
     layout.CORRUPT_LENGTH: "record {} at {} is not as long as it says",
     layout.CORRUPT_DELTA: "record {} at {} has an offset delta out of order",
@@ -51,7 +53,7 @@ class Decoder:
     def __init__(self, range: Range, setting: ReadSetting, kernel: Kernel | None = None) -> None:
         self._range = range
         self.place = f"{range.topic}-{range.partition}"
-        self._rows_max = setting.batch_rows_max
+        self._rows_max = min(setting.batch_rows_max, _ROWS_MAX)
         self._schema = arrow_schema(setting.columns)
         self._wants = sum(_WANTS.get(name, 0) for name in setting.columns)
         self._has_types = "timestampType" in setting.columns
