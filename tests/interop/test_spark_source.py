@@ -1,7 +1,6 @@
 """The source next to Spark's own Kafka connector: the same rows from Apache Kafka, and its checkpoint continued."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,9 @@ from confluent_kafka.cimpl import NewTopic
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from odradek.testing.apache_kafka import ApacheKafka
+from odradek.cli.main import main
+from odradek.testing.same_answers import Side
 
-SETTINGS = {
-    "offsets.topic.replication.factor": "1",
-    "offsets.topic.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "transaction.state.log.num.partitions": "1",
-}
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
 _STARTS_MAX = 10
@@ -27,16 +20,16 @@ _STARTS_MAX = 10
 Headers = list[tuple[str, str | bytes | None]] | None
 
 
-@pytest.fixture(scope="module")
-def bootstrap(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    work = tmp_path_factory.mktemp("kafka")
-    with kafka.broker(work, [work / "data"], SETTINGS) as broker:
-        yield broker.address
+@pytest.fixture(params=[0, 1], ids=["Kafka", "odradek"])
+def bootstrap(request: pytest.FixtureRequest, both: tuple[Side, Side]) -> str:
+    return f"127.0.0.1:{both[request.param].port}"
 
 
 def create(bootstrap: str, topic: str) -> None:
-    admin = AdminClient({"bootstrap.servers": bootstrap})  # to be kept: without it nobody answers
-    admin.create_topics([NewTopic(topic, 2, 1)])[topic].result()
+    """Kept for ever: its records are years old."""
+    new = NewTopic(topic, 2, 1, config={"retention.ms": "-1"})
+    admin = AdminClient({"bootstrap.servers": bootstrap})  # has to live until it has the answer
+    admin.create_topics([new])[topic].result()
 
 
 def produce(bootstrap: str, topic: str, numbers: range, codec: str = "none", transaction: bool | None = None) -> None:
@@ -83,7 +76,7 @@ def test_both_give_the_same_rows(connector_spark: SparkSession, bootstrap: str, 
 
 
 def test_a_checkpoint_of_the_connector_is_continued(
-    connector_spark: SparkSession, bootstrap: str, tmp_path: Path
+    connector_spark: SparkSession, bootstrap: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     topic = "moved"
     create(bootstrap, topic)
@@ -114,7 +107,11 @@ def test_a_checkpoint_of_the_connector_is_continued(
     run("odradek")
     expected = [(partition, offset) for partition in range(2) for offset in range(40)]
     assert offsets() == expected
-    kept = sorted((tmp_path / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))[-1]
-    assert json.loads(kept.read_text().splitlines()[-1])[topic].keys() == {"0", "1", "id"}
+    last = max((tmp_path / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+    kept = json.loads(last.read_text().splitlines()[-1])
+    assert kept[topic].keys() == {"0", "1", "id"}
+    capsys.readouterr()
+    assert main(["groups", "describe", kept["@group"], "--bootstrap", bootstrap]) == 0
+    assert "lag 0" in capsys.readouterr().out.splitlines()[0]
     run("odradek")
     assert offsets() == expected
