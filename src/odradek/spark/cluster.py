@@ -22,6 +22,8 @@ from odradek.spark.reading.connected import here
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 
 T = TypeVar("T")
+Led = Mapping[TopicPartition, tuple[PartitionView, TimestampMs]]
+"""Partitions with who leads them, and what is asked of them."""
 
 _NAMED_MAX = 12
 """Later versions of Fetch have the ids of topics in place of their names."""
@@ -93,6 +95,10 @@ class Cluster:
             raise NoBroker(error) from None
         return await self.extent()
 
+    async def high_watermarks(self) -> dict[TopicPartition, int]:
+        """The ends of all partitions, whatever transactions are open."""
+        return await self.client.persist(self._high_watermarks_once)
+
     async def at_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """The first offset at or after a time; -1 where no record is that late."""
         return await self.client.persist(partial(self._at_times_once, times))
@@ -132,6 +138,10 @@ class Cluster:
             leaders={each: view.leader for each, view in led.items()},
         )
 
+    async def _high_watermarks_once(self) -> dict[TopicPartition, int]:
+        led = _subscribed(self._subscription, await self._look_up(), missing_are_empty=True)
+        return await self._list({each: (view, LATEST) for each, view in led.items()}, read_committed=False)
+
     async def _at_times_once(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         led = _subscribed(self._subscription, await self._look_up(), missing_are_empty=True)
         return await self._list({each: (led[each], TimestampMs(time)) for each, time in times.items() if each in led})
@@ -143,18 +153,17 @@ class Cluster:
             sorted({*self._subscription.topics, *(each.topic for each in self._subscription.partitions)})
         )
 
-    async def _list(
-        self, wanted: Mapping[TopicPartition, tuple[PartitionView, TimestampMs]]
-    ) -> dict[TopicPartition, int]:
+    async def _list(self, wanted: Led, *, read_committed: bool | None = None) -> dict[TopicPartition, int]:
         """Raises what keeps one of them from answering."""
         by_leader: dict[int, dict[TopicPartition, tuple[PartitionView, TimestampMs]]] = {}
         for partition, (view, at) in wanted.items():
             if view.leader < 0:
                 raise Refused(ErrorCode.LEADER_NOT_AVAILABLE, f"{partition} has no leader")
             by_leader.setdefault(view.leader, {})[partition] = (view, at)
+        committed = self._read_committed if read_committed is None else read_committed
         answers = await asyncio.gather(
             *(
-                list_led_offsets(self.client, leader, mine, read_committed=self._read_committed)
+                list_led_offsets(self.client, leader, mine, read_committed=committed)
                 for leader, mine in by_leader.items()
             )
         )

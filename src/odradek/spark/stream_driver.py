@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from odradek.model.topic_partition import TopicPartition
@@ -118,10 +119,17 @@ class StreamDriver:
         """A leader that has just been elected may not know yet how far its partition may be read: it is asked again."""
         extent = await self._cluster.extent(missing_are_empty=self._missing_are_empty)
         for _ in range(_BEHIND_ASKED_MAX):
-            if not any(extent.latest.get(each, offset) < offset for each, offset in start.offsets.items()):
-                break
+            if not _is_ahead(start.offsets, extent.latest):
+                return extent
             await asyncio.sleep(_BEHIND_PAUSE_S)
             extent = await self._cluster.extent(missing_are_empty=self._missing_are_empty)
+        if self._options.reading.read_committed and _is_ahead(start.offsets, extent.latest):
+            # A query that read all so far may be ahead of open transactions: it waits for these, and has lost nothing.
+            ends = await self._cluster.high_watermarks()
+            waits = {
+                each: at for each, at in start.offsets.items() if extent.latest.get(each, at) < at <= ends.get(each, 0)
+            }
+            return replace(extent, latest={**extent.latest, **waits})
         return extent
 
     # --- limits
@@ -172,3 +180,7 @@ class StreamDriver:
 def _shared(start: Position, end: Position) -> Position:
     """Without partitions that no batch reads any more."""
     return Position({each: at for each, at in start.offsets.items() if each in end.offsets}, start.topic_ids)
+
+
+def _is_ahead(offsets: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> bool:
+    return any(ends.get(each, offset) < offset for each, offset in offsets.items())

@@ -286,6 +286,27 @@ def test_a_checkpoint_of_the_connector_is_continued_and_gets_ids(stage: Stage) -
     assert driver.advance(end, limited=True) == end
 
 
+def test_a_query_that_is_ahead_of_open_transactions_waits_for_them(stage: Stage) -> None:
+    stage.create()
+    producer = Producer({"bootstrap.servers": stage.broker.bootstrap, "transactional.id": stage.topic})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce(stage.topic, b"open", partition=0)
+    producer.flush()
+    reads_all = stage.driver()
+    start = reads_all.advance(reads_all.initial(), limited=True)
+    assert stage.offsets(start) == [1]
+    committed = stage.driver(**{"kafka.isolation.level": "read_committed"})
+    assert stage.offsets(committed.initial()) == [0]
+    assert stage.offsets(committed.advance(committed.initial(), limited=True)) == [0]
+    assert committed.advance(start, limited=True) == start
+    producer.commit_transaction()
+    end = start
+    while end == start:  # the marker may come behind the answer
+        end = committed.advance(start, limited=True)
+    assert stage.offsets(end) == [2], "the marker has an offset, too"
+
+
 def test_large_batches_are_cut_into_pieces(stage: Stage) -> None:
     stage.create()
     stage.produce(10)
