@@ -10,6 +10,7 @@ from odradek.spark.filters import Narrowing, narrow
 from odradek.spark.reading import read_range
 from odradek.spark.reading.range import Range
 from odradek.spark.told import told_in_one_line, told_while_reading
+from odradek.spark.worker import in_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +37,7 @@ class BatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:  # Spark's own, where there is nothing to read
             return iter(())
-        return told_while_reading(self._read(partition.value))
+        return told_while_reading(in_task(self._read(partition.value)))
 
     def _read(self, what: Range | TopicPartition) -> Iterator[pa.RecordBatch]:
         if isinstance(what, Range):

@@ -9,6 +9,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 
 from odradek.spark.reading import read_range
 from odradek.spark.told import told_in_one_line, told_while_reading
+from odradek.spark.worker import in_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +56,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return [InputPartition(each) for each in ranges]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return told_while_reading(read_range(partition.value, self._options.reading))
+        return told_while_reading(in_task(read_range(partition.value, self._options.reading)))
 
     def commit(self, end: dict[str, Any]) -> None:
         from odradek.spark.offsets import Position
