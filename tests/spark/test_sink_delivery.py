@@ -59,6 +59,14 @@ def test_a_producer_goes_on_with_the_next_task(broker: RunningBroker, task: Task
     assert sorted(committed_values(broker.bootstrap, "orders")) == expected
 
 
+def test_a_topic_with_a_small_limit_gets_small_batches(broker: RunningBroker, task: Task) -> None:
+    broker.create_topic("narrow", configs={"max.message.bytes": "2000"})
+    values = [f"{row}".encode() for row in range(2000)]
+    narrow = Task(task._options, Layout(value=0, topic_name="narrow"), task._around)
+    assert narrow.write([pa.record_batch([values], names=["value"])], narrow.new_producer()) == 2000
+    assert committed_values(broker.bootstrap, "narrow") == values
+
+
 def test_a_task_without_rows_has_nothing_to_do(task: Task) -> None:
     assert task.write([], task.new_producer()) == 0
     assert task.write([pa.record_batch([pa.array([], pa.binary())], names=["value"])], task.new_producer()) == 0

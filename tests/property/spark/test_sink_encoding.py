@@ -13,7 +13,7 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import HEAD_SIZE, Codec, check_crc, parse_head
 from odradek.records.record import read_records
 from odradek.spark.sink import kernel
-from odradek.spark.sink.encoding import Encoder, EncodingSetting
+from odradek.spark.sink.encoding import Encoder, EncodingSetting, TopicShape
 from odradek.spark.sink.layout import Layout
 from odradek.spark.sink.producer import Batch, Identity, Producer, ProducerSetting
 
@@ -52,7 +52,7 @@ def table_of(rows: list[Row], *, large: bool = False) -> pa.RecordBatch:
 
 def encoder(batch_bytes_max: int = 1 << 20, *, hashed: bool = False) -> Encoder:
     setting = EncodingSetting(batch_bytes_max=batch_bytes_max, record_bytes_max=1 << 20, hashed=hashed)
-    return Encoder(LAYOUT, setting, PARTITIONS.__getitem__, Random(0))
+    return Encoder(LAYOUT, setting, lambda name: TopicShape(PARTITIONS[name]), Random(0))
 
 
 def producer(codec: Codec = Codec.NONE) -> Producer:

@@ -42,11 +42,20 @@ _HASH_MASK = (1 << 64) - 1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodingSetting:
     batch_bytes_max: int
-    """Of a batch before it is compressed, its head included; a record that is larger has a batch of its own."""
+    """Of a batch before it is compressed, its head included; a record that is larger has a batch of its own. Where a
+    topic takes less, so much."""
     record_bytes_max: int
     """A record that is larger, with the head of its batch, is refused."""
     hashed: bool = False
     """Whether rows are hashed."""
+
+
+class TopicShape(NamedTuple):
+    """What rows have to know of their topic."""
+
+    partitions: int
+    batch_bytes_max: int | None = None
+    """The largest batch that it takes; None where nobody says."""
 
 
 class Encoded(NamedTuple):
@@ -61,7 +70,7 @@ class Encoder:
     """For the rows of one task."""
 
     def __init__(
-        self, layout: Layout, setting: EncodingSetting, partitions_of: Callable[[str], int], rng: Random
+        self, layout: Layout, setting: EncodingSetting, shape_of: Callable[[str], TopicShape], rng: Random
     ) -> None:
         self.row_count = 0
         """Rows encoded so far."""
@@ -69,7 +78,7 @@ class Encoder:
         """Of all of them, in any order; 0 where they are not hashed."""
         self._layout = layout
         self._setting = setting
-        self._topics = _Topics(partitions_of, rng)
+        self._topics = _Topics(shape_of, rng, setting.batch_bytes_max)
 
     def encode(self, table: pa.RecordBatch) -> list[Encoded]:
         """Batches, those of each partition in the order of its rows. Raises BadRow."""
@@ -82,9 +91,9 @@ class Encoder:
         slots, order, sizes = (np.empty(count, np.int64) for _ in range(3))
         begins = np.zeros(self._topics.slot_count + 1, np.int64)
         batches = np.empty((count, BATCH_NUMBERS), np.int64)
+        size = self._topics.batch_bytes_max
         made = _call(
-            PLAN, rows, rows.wanted, topics, self._topics.table, self._topics.slot_count,
-            self._setting.batch_bytes_max, self._setting.batch_bytes_max - HEAD_SIZE,
+            PLAN, rows, rows.wanted, topics, self._topics.table, self._topics.slot_count, size, size - HEAD_SIZE,
             slots, order, begins, sizes, batches,
         )  # fmt: skip
         self._check_sizes(sizes)
@@ -188,14 +197,16 @@ def _call(source: KernelSource, rows: Rows, *others: Any) -> int:
 class _Topics:
     """The topics that rows were written to so far, and their partitions as slots, one topic behind the other."""
 
-    def __init__(self, partitions_of: Callable[[str], int], rng: Random) -> None:
+    def __init__(self, shape_of: Callable[[str], TopicShape], rng: Random, batch_bytes_max: int) -> None:
+        self.batch_bytes_max = batch_bytes_max
+        """That all of them take."""
         self.table: Places = np.empty((0, TABLE_NUMBERS), np.int64)
         self.hashes: Places = np.empty(0, np.int64)
         self.names: list[str] = []
         self.slot_count = 0
         self._lines: dict[str, int] = {}
         self._places: list[TopicPartition] = []
-        self._partitions_of = partitions_of
+        self._shape_of = shape_of
         self._rng = rng
 
     def line_of(self, name: str) -> int:
@@ -206,7 +217,9 @@ class _Topics:
         return self._places[slot]
 
     def _add(self, name: str) -> int:
-        partitions = self._partitions_of(name)
+        partitions, batch_bytes_max = self._shape_of(name)
+        if batch_bytes_max is not None:
+            self.batch_bytes_max = max(min(self.batch_bytes_max, batch_bytes_max), 2 * HEAD_SIZE)
         # Tasks begin elsewhere, so that rows without a key do not all go to the same partition.
         line = [self.slot_count, partitions, self._rng.randrange(partitions), 0]
         self.table = np.vstack((self.table, np.array([line], np.int64)))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from odradek.client.client import Client
 from odradek.client.cluster import TopicView
+from odradek.client.configs import ResourceType
 from odradek.client.errors import ClientError, Refused, refusal
 from odradek.client.setting import pauses_s
 from odradek.model.error_code import ErrorCode
@@ -26,14 +27,20 @@ from odradek.records.batch import (
     write_head,
 )
 from odradek.records.compression import compress
-from odradek.spark.sink.encoding import Encoded
+from odradek.spark.sink.encoding import Encoded, TopicShape
 from odradek.spark.sink.errors import CannotWrite, Fenced
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from odradek.wire.schema import NO_UUID
 
 _BY_NAME_MAX = 12
 """Later versions of Produce have the ids of topics in place of their names."""
+_BATCH_BYTES_MAX = "max.message.bytes"
 _FENCED = frozenset({ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.PRODUCER_FENCED})
 _IN_FLIGHT_MAX = 5
 """Of one producer to one broker: brokers know the last five batches of a partition again, and no more."""
@@ -107,6 +114,7 @@ class Producer:
         self._version_max = version_max
         self._sequences: dict[TopicPartition, int] = {}
         self._topics: dict[str, TopicView] = {}
+        self._batch_bytes_max: dict[str, int | None] = {}
         self._is_stale = False
         """Whether leaders may have moved since the topics were looked up."""
 
@@ -144,6 +152,26 @@ class Producer:
             raise CannotWrite(f"cannot write to topic {topic}: {error}") from None
         self._topics[topic] = view
         return len(view.partitions)
+
+    async def shape_of(self, topic: str) -> TopicShape:
+        """As it is now, but for the size of batches, which is asked for once. Raises CannotWrite."""
+        partitions = await self.partitions_of(topic)
+        if topic not in self._batch_bytes_max:
+            self._batch_bytes_max[topic] = await self._largest_batch(topic)
+        return TopicShape(partitions, self._batch_bytes_max[topic])
+
+    async def _largest_batch(self, topic: str) -> int | None:
+        """None for those who may not know."""
+        wanted = DescribeConfigsResource(
+            resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=(_BATCH_BYTES_MAX,)
+        )
+        try:
+            response = await self._client.ask(DescribeConfigsRequest(resources=(wanted,)), DescribeConfigsResponse)
+        except ClientError:
+            return None
+        found = {config.name: config.value for result in response.results for config in result.configs}
+        value = found.get(_BATCH_BYTES_MAX)
+        return None if value is None else int(value)
 
     async def _look_up(self, topic: str) -> TopicView:
         view = (await self._client.look_up([topic], create=True)).topics[topic]
@@ -284,7 +312,7 @@ class Producer:
 
 
 _ADVICE: dict[ErrorCode | None, str] = {
-    ErrorCode.MESSAGE_TOO_LARGE: "; set kafka.batch.size below the topic's max.message.bytes, or raise that",
+    ErrorCode.MESSAGE_TOO_LARGE: "; a record, or kafka.batch.size, is above the topic's max.message.bytes: raise that",
 }
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from odradek.model.numbers import TimestampMs
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.sink.encoding import Encoder, EncodingSetting
+from odradek.spark.sink.encoding import Encoder, EncodingSetting, TopicShape
 from odradek.spark.sink.errors import BadReplay, SinkError
 from odradek.spark.sink.layout import Layout
 from odradek.spark.sink.link import Link
@@ -100,10 +100,10 @@ class Task:
             hashed=hashed,
         )
 
-        def partitions_of(topic: str) -> int:
-            return self._link.call(producer.partitions_of(topic))
+        def shape_of(topic: str) -> TopicShape:
+            return self._link.call(producer.shape_of(topic))
 
-        return Encoder(self._layout, setting, partitions_of, self._around.rng)
+        return Encoder(self._layout, setting, shape_of, self._around.rng)
 
     def _send(
         self, rows: Iterable[pa.RecordBatch], encoder: Encoder, producer: Producer, transaction: Transaction | None

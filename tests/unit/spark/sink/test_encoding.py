@@ -8,14 +8,15 @@ import pytest
 
 from odradek.records.batch import HEAD_SIZE
 from odradek.spark.sink import kernel
-from odradek.spark.sink.encoding import Encoded, Encoder, EncodingSetting
+from odradek.spark.sink.encoding import Encoded, Encoder, EncodingSetting, TopicShape
 from odradek.spark.sink.errors import BadRow
 from odradek.spark.sink.layout import Layout
 
 
 def encoder(layout: Layout, batch_bytes_max: int = 1 << 20, record_bytes_max: int = 1 << 20) -> Encoder:
     setting = EncodingSetting(batch_bytes_max=batch_bytes_max, record_bytes_max=record_bytes_max)
-    return Encoder(layout, setting, {"orders": 3, "returns": 1}.__getitem__, Random(0))
+    shapes = {"orders": TopicShape(3), "returns": TopicShape(1, 400)}
+    return Encoder(layout, setting, shapes.__getitem__, Random(0))
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,14 @@ def test_rows_without_a_key_change_their_partition_with_each_batch() -> None:
     rows = [sum(each.count for each in batches if each.place.partition == number) for number in range(3)]
     assert sum(rows) == 200
     assert min(rows) > 50
+
+
+def test_batches_are_no_larger_than_the_topic_takes() -> None:
+    batches = encoder(Layout(value=0, topic_name="returns")).encode(
+        pa.record_batch([[bytes(100)] * 50], names=["value"])
+    )
+    assert sum(each.count for each in batches) == 50
+    assert max(len(each.batch) for each in batches) <= 400
 
 
 def test_nothing_comes_of_no_rows() -> None:

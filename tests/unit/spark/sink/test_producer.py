@@ -187,7 +187,11 @@ def test_without_sequences_one_is_under_way_at_a_time() -> None:
     ("code", "error", "said"),
     [
         (ErrorCode.TOPIC_AUTHORIZATION_FAILED, CannotWrite, "partition 0 of orders: TOPIC_AUTHORIZATION_FAILED"),
-        (ErrorCode.MESSAGE_TOO_LARGE, CannotWrite, "partition 0 of orders: MESSAGE_TOO_LARGE; set kafka.batch.size"),
+        (
+            ErrorCode.MESSAGE_TOO_LARGE,
+            CannotWrite,
+            "partition 0 of orders: MESSAGE_TOO_LARGE; a record, or kafka.batch.size, is above",
+        ),
         (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, CannotWrite, "partition 0 of orders: OUT_OF_ORDER_SEQUENCE_NUMBER"),
         (ErrorCode.INVALID_PRODUCER_EPOCH, Fenced, "a later attempt has taken the place of this one"),
     ],
