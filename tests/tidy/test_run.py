@@ -1,8 +1,10 @@
-"""./run: its help, its tasks and what the documents say about them agree. No test here sets anything up."""
+"""./run: its help, its tasks and what the documents say about them agree. What is set up here is not real."""
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +58,45 @@ def test_unsupported_python_is_named_with_its_version(root: Path, tmp_path: Path
     assert asked.returncode == 1
     assert asked.stderr.startswith(f"run: odradek needs Python 3.11 to 3.14, found 3.9.1 ({old})")
     assert asked.stderr.count("\n") == 1
+
+
+_UV = """#!/bin/sh
+echo "$*" >>"$UV_CALLS"
+for last; do :; done
+if [ "$1" = venv ]; then mkdir -p "$last/bin" && ln -s {python} "$last/bin/python"; fi
+"""
+
+
+@pytest.fixture
+def copy(root: Path, tmp_path: Path) -> Path:
+    """The project without its code, and a uv that only writes down what it is called with."""
+    copy = tmp_path / "project"
+    for name in ("run", "pyproject.toml", "requirements.lock", "requirements-spark.lock", "src/odradek/__init__.py"):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, copy / name)
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(_UV.format(python=sys.executable), encoding="utf-8")
+    uv.chmod(0o755)
+    return copy
+
+
+def _locks_installed(copy: Path, *arguments: str) -> list[str]:
+    calls = copy.parent / "calls"
+    calls.write_text("")
+    path = f"{copy.parent / 'bin'}:{os.environ['PATH']}"
+    ended = _run(copy / "run", *arguments, cwd=copy, PATH=path, UV_CALLS=str(calls), PYTHON=sys.executable)
+    assert ended.returncode == 0, ended.stderr
+    return [Path(line.split()[-1]).name for line in calls.read_text().splitlines() if line.startswith("pip sync")]
+
+
+def test_spark_is_set_up_for_what_needs_it_and_stays(copy: Path) -> None:
+    nothing = ("python", "-c", "pass")
+    assert _locks_installed(copy, *nothing) == ["requirements.lock"]
+    assert _locks_installed(copy, *nothing) == []
+    (copy / "bench").mkdir()
+    (copy / "bench" / "spark.py").write_text("")
+    assert _locks_installed(copy, "bench", "spark") == ["requirements-spark.lock"]
+    assert _locks_installed(copy, *nothing) == []
+    (copy / "pyproject.toml").write_text("# changed\n")
+    assert _locks_installed(copy, *nothing) == ["requirements-spark.lock"]
