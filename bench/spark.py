@@ -8,6 +8,7 @@ query. What a fresh session does first is timed in processes of its own. The tab
 the temporary directory. Needs Apache Kafka and the connector (Java and, at first, Maven).
 """
 
+import itertools
 import json
 import os
 import subprocess
@@ -21,7 +22,7 @@ from typing import Any
 
 import harness
 from contenders import ApacheKafka, Contender, Odradek, Running, running
-from spark_topics import Filled, create, fill
+from spark_topics import Filled, fill
 from versus import NO_BAR, Bar, Row, Table, at_least, at_most, prepared, progress, show, work_directory
 
 from odradek.records.batch import Codec
@@ -48,11 +49,10 @@ class Sizes:
     """Rows of 1,000 bytes."""
     rounds: int
     stream_s: int
-    warm_up_s: int
 
 
-WHOLE = Sizes(3_000_000, 1_000_000, rounds=3, stream_s=20, warm_up_s=10)
-QUICK = Sizes(200_000, 50_000, rounds=1, stream_s=5, warm_up_s=5)
+WHOLE = Sizes(3_000_000, 1_000_000, rounds=3, stream_s=20)
+QUICK = Sizes(200_000, 50_000, rounds=1, stream_s=5)
 
 
 @dataclass
@@ -138,23 +138,22 @@ def measure_first(stage: Stage) -> None:
 
 
 def measure_stream(stage: Stage) -> None:
-    times = {"rate": RATE, "seconds": stage.sizes.stream_s, "warm_up": stage.sizes.warm_up_s}
-    for number in range(stage.sizes.rounds):
+    load = {"rounds": stage.sizes.rounds, "rate": RATE, "seconds": stage.sizes.stream_s}
+    works = (
+        ("stream", f"{RATE:,} events/s to foreachBatch", NOT_ABOVE),
+        ("stream_to_sink", f"{RATE:,} events/s to a topic", at_most(1.5)),
+    )
+    for work, what, bar in works:
         for broker, running_broker in stage.brokers.items():
-            for side in (THEIRS, OURS):
-                source = f"steady-{FORMATS[side]}-{number}"
-                create(running_broker.address, source, 1)
-                options = {"kafka.bootstrap.servers": running_broker.address, "subscribe": source}
-                job = {"format": FORMATS[side], "options": options}
-                got = run_spark("stream", job=job, **times)
-                for cut in ("p50", "p99"):
-                    row = f"{RATE:,} events/s to foreachBatch, {cut}, from {broker}"
-                    stage.add(row, side, got[f"{cut}_ms"], "ms", NOT_ABOVE)
-                job |= {"target": f"{source}-out", "sink_options": {}}
-                got = run_spark("stream_to_sink", job=job, **times)
-                for cut in ("p50", "p99"):
-                    row = f"{RATE:,} events/s to a topic, {cut}, on {broker}"
-                    stage.add(row, side, got[f"{cut}_ms"], "ms", at_most(1.5))
+            options = {"kafka.bootstrap.servers": running_broker.address}
+            sides = (THEIRS, OURS)
+            jobs = [
+                {"format": FORMATS[side], "options": options | {"subscribe": f"{work}-{FORMATS[side]}"}}
+                for side in sides
+            ]
+            for side, found in zip(sides, run_spark(work, jobs=jobs, **load)["found"], strict=True):
+                for got, cut in itertools.product(found, ("p50", "p99")):
+                    stage.add(f"{what}, {cut}, on {broker}", side, got[f"{cut}_ms"], "ms", bar)
 
 
 def measure_write(stage: Stage) -> None:
@@ -203,7 +202,8 @@ def run_spark(name: str, **parameters: Any) -> Any:
         [sys.executable, script, name, json.dumps(parameters)], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise RuntimeError(f"{name} failed: {done.stderr[-4000:]}")
+        said = "\n".join(line for line in done.stderr.splitlines() if not line.startswith("\tat "))
+        raise RuntimeError(f"{name} failed: {said[-4000:]}")
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -180,47 +180,67 @@ def _write_once(spark: SparkSession, job: Job, topic: str) -> float:
 # --- streaming
 
 
-def stream(job: Job, rate: int, seconds: int, warm_up: int) -> dict[str, Any]:
-    """From a producer at a steady rate to foreachBatch: percentiles of all records that were sent after the warm-up."""
-    late_ms: list[float] = []
-    with session(2) as spark, tempfile.TemporaryDirectory(prefix="odradek-bench-") as checkpoint:
-        count_from = [float("inf")]
-
-        def take(batch: DataFrame, _number: int) -> None:
-            sent = _sent_ns(batch)
-            now = time.time_ns()
-            late_ms.extend((now - when) / 1e6 for when in sent if when >= count_from[0])
-
-        query = _following(spark, job).writeStream.option("checkpointLocation", checkpoint).foreachBatch(take).start()
-        _await_idle(query)
-        count_from[0] = time.time_ns() + warm_up * 1e9
-        _produce(job, rate, warm_up + seconds)
-        query.processAllAvailable()
-        query.stop()
-    return _percentiles(late_ms, rate * seconds)
+def stream(jobs: list[Job], rounds: int, rate: int, seconds: int) -> dict[str, Any]:
+    """From a producer at a steady rate to foreachBatch: how late each record was there, in percentiles."""
+    return _in_turn(jobs, rounds, lambda spark, job: _stream_once(spark, job, rate, seconds))
 
 
-def stream_to_sink(job: Job, rate: int, seconds: int, warm_up: int) -> dict[str, Any]:
+def stream_to_sink(jobs: list[Job], rounds: int, rate: int, seconds: int) -> dict[str, Any]:
     """The same to a topic that says when each record was appended to it."""
-    address = job["options"]["kafka.bootstrap.servers"]
-    create(address, job["target"], 6, message_timestamp_type="LogAppendTime")
-    with session(2) as spark, tempfile.TemporaryDirectory(prefix="odradek-bench-") as checkpoint:
-        rows = _following(spark, job).select("key", "value")
-        sink = rows.writeStream.format(job["format"]).option("checkpointLocation", checkpoint)
-        options = {"kafka.bootstrap.servers": address, "topic": job["target"], **job["sink_options"]}
-        query = sink.options(**options).start()
-        _await_idle(query)
-        count_from = time.time_ns() + warm_up * 1e9
-        _produce(job, rate, warm_up + seconds)
-        query.processAllAvailable()
-        query.stop()
-        written = spark.read.format("kafka").options(**{"kafka.bootstrap.servers": address}, subscribe=job["target"])
-        table = written.load().select("value", f.unix_millis("timestamp").alias("appended")).toArrow().to_pydict()
-    sent = [SENT_AT.unpack_from(value)[0] for value in table["value"]]
-    late_ms = [
-        appended - when / 1e6 for when, appended in zip(sent, table["appended"], strict=True) if when >= count_from
-    ]
+    return _in_turn(jobs, rounds, lambda spark, job: _stream_to_sink_once(spark, job, rate, seconds))
+
+
+def _in_turn(jobs: list[Job], rounds: int, once: Callable[[SparkSession, Job], dict[str, float]]) -> dict[str, Any]:
+    """Each job on a new topic in each round."""
+    found: list[list[dict[str, float]]] = [[] for _ in jobs]
+    with session(2) as spark:
+        for number in range(rounds + 1):
+            order = list(range(len(jobs)))
+            for each in reversed(order) if number % 2 else order:
+                options = jobs[each]["options"]
+                topic = f"{options['subscribe']}-{number}"
+                create(options["kafka.bootstrap.servers"], topic, 1)
+                got = once(spark, jobs[each] | {"options": options | {"subscribe": topic}})
+                if number:
+                    found[each].append(got)
+    return {"found": found}
+
+
+def _stream_once(spark: SparkSession, job: Job, rate: int, seconds: int) -> dict[str, float]:
+    late_ms: list[float] = []
+
+    def take(batch: DataFrame, _number: int) -> None:
+        sent = _sent_ns(batch)
+        now = time.time_ns()
+        late_ms.extend((now - when) / 1e6 for when in sent)
+
+    with tempfile.TemporaryDirectory(prefix="odradek-bench-") as checkpoint:
+        query = _following(spark, job).writeStream.option("checkpointLocation", checkpoint).foreachBatch(take).start()
+        _run_under_load(query, job, rate, seconds)
     return _percentiles(late_ms, rate * seconds)
+
+
+def _stream_to_sink_once(spark: SparkSession, job: Job, rate: int, seconds: int) -> dict[str, float]:
+    address, target = job["options"]["kafka.bootstrap.servers"], f"{job['options']['subscribe']}-out"
+    create(address, target, 6, message_timestamp_type="LogAppendTime")
+    with tempfile.TemporaryDirectory(prefix="odradek-bench-") as checkpoint:
+        sink = _following(spark, job).select("key", "value").writeStream.format(job["format"])
+        options = {"kafka.bootstrap.servers": address, "topic": target, "checkpointLocation": checkpoint}
+        _run_under_load(sink.options(**options).start(), job, rate, seconds)
+    written = spark.read.format("kafka").options(**{"kafka.bootstrap.servers": address}, subscribe=target).load()
+    table = written.select("value", f.unix_millis("timestamp").alias("appended")).toArrow().to_pydict()
+    sent = [SENT_AT.unpack_from(value)[0] for value in table["value"]]
+    late_ms = [appended - when / 1e6 for when, appended in zip(sent, table["appended"], strict=True)]
+    return _percentiles(late_ms, rate * seconds)
+
+
+def _run_under_load(query: Any, job: Job, rate: int, seconds: int) -> None:
+    try:
+        _await_idle(query)
+        _produce(job, rate, seconds)
+        query.processAllAvailable()
+    finally:
+        query.stop()
 
 
 def _following(spark: SparkSession, job: Job) -> DataFrame:
@@ -253,7 +273,7 @@ def _produce(job: Job, rate: int, seconds: int) -> None:
 
 
 def _percentiles(late_ms: list[float], expected: int) -> dict[str, float]:
-    if len(late_ms) < expected * 0.99:  # the first batch after the warm-up may have been sent before
+    if len(late_ms) != expected:
         raise RuntimeError(f"{len(late_ms)} records came, of {expected}")
     cuts = quantiles(late_ms, n=100)
     return {"p50_ms": cuts[49], "p99_ms": cuts[98]}
