@@ -25,6 +25,8 @@ LATE_MS = 120_000
 """An event is late when its record was written more than this after the event's own time."""
 FUTURE_MS = 60_000
 """And in the future when its own time is more than this after its record was written."""
+APART_MS = 3_600_000
+"""Partitions that are read at once may be so far apart. It decides nothing but how much a job remembers."""
 
 TIME = "time"
 """The field of every event that says when it was: ISO-8601 with milliseconds, in UTC."""

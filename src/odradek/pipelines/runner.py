@@ -1,0 +1,189 @@
+"""Runs jobs as streams: makes their topics, starts them from their checkpoints, and again when they stop."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Event
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import odradek.spark
+from odradek.client.client import Client, parse_bootstrap
+from odradek.client.setting import ClientSetting
+from odradek.client.topics import NewTopic, create_topics
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import OdradekError
+from odradek.pipelines.registry import Job
+
+log = logging.getLogger(__name__)
+
+STARTS_MAX = 6
+"""So often a job is started without a batch in between; then it ends with what it failed with."""
+_PAUSE_S = 1.0
+_LOOK_S = 1
+_ID_S = 60.0
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    # The only store that takes a state with a schema of its own; it also keeps large states out of the heap.
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+
+
+class JobFailed(OdradekError):
+    """A job ended and was started again as often as it may be."""
+
+    def __init__(self, job: Job, starts: int, reason: str) -> None:
+        super().__init__(f"job {job.name} failed {starts} times without a batch in between: {reason}")
+
+
+class CannotMakeTopic(OdradekError):
+    """The cluster refused a result topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`checkpoint` is a directory in which every job has one of its own. With `once`, a job ends at what is there."""
+
+    bootstrap: str
+    checkpoint: str
+    once: bool = False
+    events_per_batch: int | None = None
+
+
+def prepared(spark: SparkSession) -> SparkSession:
+    """A session on the same Spark with the settings that jobs need; those of the given one stay as they are."""
+    session = spark.newSession()
+    for name, value in _SETTINGS.items():
+        session.conf.set(name, value)
+    odradek.spark.register(session)
+    return session
+
+
+def make_topics(jobs: Sequence[Job], bootstrap: str) -> None:
+    """Those of the results that are not there. Raises CannotMakeTopic."""
+    topics = [NewTopic(name=job.result, partitions=job.partitions, configs=job.configs) for job in jobs]
+
+    async def make() -> None:
+        setting = ClientSetting(client_id="odradek-pipelines")
+        async with await Client.connect(parse_bootstrap(bootstrap), setting) as client:
+            for name, refused in (await create_topics(client, topics)).items():
+                if refused is not None and refused.code != ErrorCode.TOPIC_ALREADY_EXISTS:
+                    raise CannotMakeTopic(f"topic {name} cannot be made: {refused}")
+
+    asyncio.run(make())
+
+
+def start(session: SparkSession, job: Job, setting: Setting) -> StreamingQuery:
+    """One query of a job, on a session from `prepared`."""
+    options = {
+        "kafka.bootstrap.servers": setting.bootstrap,
+        "kafka.isolation.level": "read_committed",
+        "startingOffsets": "earliest",
+        "groupIdPrefix": f"pipeline-{job.name}",
+        **job.source,
+    }
+    if setting.events_per_batch is not None:
+        options["maxOffsetsPerTrigger"] = str(setting.events_per_batch)
+    records = session.readStream.format("odradek").options(**options).load()
+    tables = [odradek.spark.table(session, job.table, setting.bootstrap)] if job.table is not None else []
+    rows: DataFrame = job.load()(records, *tables)
+    query_id: Future[str] = Future()
+    writer = (
+        rows.writeStream.queryName(f"{job.name}")
+        .outputMode("update")
+        .foreachBatch(_writer(job, setting.bootstrap, query_id))
+        .option("checkpointLocation", f"{setting.checkpoint.rstrip('/')}/{job.name}")
+    )
+    query = (writer.trigger(availableNow=True) if setting.once else writer).start()
+    query_id.set_result(str(query.id))
+    return query
+
+
+def _writer(job: Job, bootstrap: str, query_id: "Future[str]") -> Callable[[DataFrame, int], None]:
+    """Writes a batch. Results are updates of rows, which Spark hands to no Python sink of a stream: so each batch is
+    written by itself, and is known by the id of the query, which its checkpoint keeps, and by its number."""
+
+    def write(rows: DataFrame, number: int) -> None:
+        options = {"kafka.bootstrap.servers": bootstrap, "topic": job.result}
+        if job.exactly_once:
+            told = {"txnAppId": f"{job.name}-{query_id.result(_ID_S)}", "txnVersion": str(number)}
+            options |= {"exactlyOnce": "true", **told}
+        rows.write.format("odradek").options(**options).mode("append").save()
+
+    return write
+
+
+def run(session: SparkSession, job: Job, setting: Setting, stop: Event) -> None:
+    """Until it is told to stop or, with `once`, has read what is there. Raises JobFailed."""
+    starts = 0
+    while not stop.is_set():
+        query = start(session, job, setting)
+        batches = _Batches(job)
+        try:
+            while not query.awaitTermination(_LOOK_S):
+                batches.look(query.lastProgress)
+                if stop.is_set():
+                    query.stop()
+            return
+        except StreamingQueryException as error:
+            starts = 1 if batches.seen else starts + 1
+            reason = _first_line(error)
+            if starts >= STARTS_MAX:
+                raise JobFailed(job, starts, reason) from None
+            log.warning("a job stopped and is started again", extra={"job": job.name, "reason": reason})
+            stop.wait(_PAUSE_S * 2 ** (starts - 1))
+
+
+def run_all(spark: SparkSession, jobs: Sequence[Job], setting: Setting, stop: Event) -> None:
+    """Side by side. What one of them fails with is raised when the others have been stopped."""
+    make_topics(jobs, setting.bootstrap)
+    session = prepared(spark)
+
+    def run_one(job: Job) -> None:
+        try:
+            run(session, job, setting, stop)
+        except BaseException:
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(len(jobs), thread_name_prefix="job") as pool:
+        running = [pool.submit(run_one, job) for job in jobs]
+        try:
+            for each in running:
+                each.result()
+        finally:
+            stop.set()
+
+
+class _Batches:
+    """Watches what a query has done."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._last: int | None = None
+
+    @property
+    def seen(self) -> bool:
+        return self._last is not None
+
+    def look(self, progress: Any) -> None:
+        if progress is None or progress["batchId"] == self._last:
+            return
+        self._last = progress["batchId"]
+        dropped = sum(each["numRowsDroppedByWatermark"] for each in progress["stateOperators"])
+        if dropped:
+            fields = {"job": self._job.name, "batch": self._last, "rows": dropped}
+            log.error("rows came after their window was given up: partitions are too far apart", extra=fields)
+
+
+def _first_line(error: StreamingQueryException) -> str:
+    lines = (line.strip() for line in str(error).splitlines())
+    return next((line for line in lines if line), type(error).__name__)
