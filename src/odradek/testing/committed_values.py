@@ -14,6 +14,11 @@ def committed_keys(bootstrap: str, topic: str) -> list[tuple[int, bytes]]:
     return [(partition, key) for partition, key, _ in _read(bootstrap, topic)]
 
 
+def committed_pairs(bootstrap: str, topic: str) -> list[tuple[bytes, bytes]]:
+    """Keys and values; those of a partition, so those of a key too, in the order in which they were written."""
+    return [(key, value) for _, key, value in _read(bootstrap, topic)]
+
+
 def _read(bootstrap: str, topic: str) -> list[tuple[int, bytes, bytes]]:
     """All up to where the first open transaction begins in each partition, or to the end.
 
