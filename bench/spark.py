@@ -30,6 +30,7 @@ from odradek.testing import spark_connector
 from odradek.testing.apache_kafka import VERSION, Unavailable
 
 OURS, THEIRS = "odradek's", "Spark's connector"
+MANY, FEW = "ten times the rows", "few rows"
 FORMATS = {OURS: "odradek", THEIRS: "kafka"}
 NOT_ABOVE = at_most(1, "not above")
 GROWTH_PARTITIONS = (1, 6, 60)
@@ -64,6 +65,8 @@ class Stage:
     table: Table = field(default_factory=lambda: Table(OURS, THEIRS))
     rows: list[tuple[str, str, Bar]] = field(default_factory=list)
     """In the order in which they are shown."""
+    memory: Table = field(default_factory=lambda: Table(MANY, FEW))
+    memory_rows: list[str] = field(default_factory=list)
     filled: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def add(self, what: str, side: str, value: float, unit: str, bar: Bar) -> None:
@@ -175,11 +178,12 @@ def measure_memory(stage: Stage) -> None:
     """Ours beside ours: ten times the topic must not take more memory. The connector has no Python workers."""
     few = Filled("memory-few", stage.sizes.small // 10, 100)
     many = Filled("small", stage.sizes.small, 100)
-    row = f"memory of a worker, {many.rows:,} rows next to {few.rows:,}"
     for broker in stage.brokers:
-        for side, topic in ((THEIRS, few), (OURS, many)):
+        stage.memory_rows.append(row := f"memory of a worker that reads up to {many.rows:,} x 100 B from {broker}")
+        for which, topic in ((FEW, few), (MANY, many)):
             peak = run_spark("memory", job=stage.job(OURS, broker, topic))["peak_mb"]
-            stage.add(f"{row}, from {broker}", side, peak, "MB", at_most(1.2))
+            stage.memory.add(row, which, peak)
+            progress(f"  {which:18} {row:75} {peak:12,.1f} MB")
 
 
 PARTS: dict[str, Callable[[Stage], None]] = {
@@ -232,9 +236,12 @@ def main() -> None:
                 part(stage)
     rows = list(rows_of(stage))
     show(rows, OURS, THEIRS)
+    memory = [stage.memory.row(what, "MB", at_most(1.2)) for what in stage.memory_rows]
+    show(memory, MANY, FEW)
     if options.save:
         versions = {"apache_kafka": VERSION, "spark": version("pyspark"), "connector": spark_connector.VERSION}
-        harness.save("spark", {**versions, "sizes": asdict(sizes), "rows": list(map(asdict, rows))})
+        figures = {"rows": list(map(asdict, rows)), "memory": list(map(asdict, memory))}
+        harness.save("spark", {**versions, "sizes": asdict(sizes), **figures})
 
 
 if __name__ == "__main__":
