@@ -22,6 +22,7 @@ NOUNS = {
     "transactions": "list, describe and abort transactions",
     "produce": "send records to a topic",
     "consume": "print the records of a topic",
+    "pipeline": "list and run the jobs on Spark",
     "log": "check and print the files of a data directory",
 }
 

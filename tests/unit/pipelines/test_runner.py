@@ -1,0 +1,109 @@
+"""When a job is started again, and when it is given up. No Spark runs here."""
+
+from collections.abc import Callable
+from threading import Event
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from pyspark.errors import StreamingQueryException
+
+from odradek.pipelines import runner
+from odradek.pipelines.registry import JOBS
+from odradek.pipelines.runner import STARTS_MAX, JobFailed, Setting, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+JOB = JOBS["truck-positions"]
+SETTING = Setting("127.0.0.1:1", "nowhere")
+NO_SPARK = cast("SparkSession", None)
+
+
+class Query:
+    """Fails after so many batches, or ends."""
+
+    def __init__(self, batches: int, error: str | None) -> None:
+        self._left, self._error = batches, error
+        self.lastProgress: dict[str, Any] | None = None
+        self.is_stopped = False
+
+    def awaitTermination(self, _seconds: int) -> bool:
+        if self._left:
+            self._left -= 1
+            self.lastProgress = {"batchId": self._left, "stateOperators": [{"numRowsDroppedByWatermark": self._left}]}
+            return False
+        if self._error is not None:
+            raise StreamingQueryException(self._error)
+        return True
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+
+class Stop(Event):
+    """Remembers for how long somebody would have waited."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waited: list[float] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waited.append(timeout or 0.0)
+        return self.is_set()
+
+
+@pytest.fixture
+def queries(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Query]], None]:
+    """What the next starts give."""
+
+    def give(made: list[Query]) -> None:
+        left = iter(made)
+        monkeypatch.setattr(runner, "start", lambda *_: next(left))
+
+    return give
+
+
+def test_a_job_is_started_again_until_it_ends(queries: Callable[[list[Query]], None]) -> None:
+    queries([Query(0, "broker away"), Query(0, "broker away"), Query(2, None)])
+    stop = Stop()
+    run(NO_SPARK, JOB, SETTING, stop)
+    assert stop.waited == [1.0, 2.0]
+
+
+def test_a_job_that_does_nothing_but_fail_is_given_up(queries: Callable[[list[Query]], None]) -> None:
+    queries([Query(0, "\n  broker away\nmore") for _ in range(STARTS_MAX)])
+    stop = Stop()
+    with pytest.raises(JobFailed, match=r"^job truck-positions failed 6 times .* between: broker away$"):
+        run(NO_SPARK, JOB, SETTING, stop)
+    assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0]
+
+
+def test_a_batch_in_between_starts_the_count_anew(queries: Callable[[list[Query]], None]) -> None:
+    failing = [Query(0, "away") for _ in range(STARTS_MAX - 1)]
+    queries([*failing, Query(1, "away"), *failing, Query(0, None)])
+    with pytest.raises(JobFailed):
+        run(NO_SPARK, JOB, SETTING, Stop())
+    queries([*failing, Query(1, "away"), *failing[1:], Query(0, None)])
+    run(NO_SPARK, JOB, SETTING, Stop())
+
+
+def test_a_job_that_is_stopped_ends(queries: Callable[[list[Query]], None]) -> None:
+    stop = Event()
+
+    class Stopping(Query):
+        def awaitTermination(self, seconds: int) -> bool:
+            stop.set()
+            return super().awaitTermination(seconds)
+
+    query = Stopping(1, None)
+    queries([query])
+    run(NO_SPARK, JOB, SETTING, stop)
+    assert query.is_stopped
+
+
+def test_rows_that_came_too_late_for_their_window_are_logged(
+    queries: Callable[[list[Query]], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    queries([Query(3, None)])
+    run(NO_SPARK, JOB, SETTING, Event())
+    assert [(record.batch, record.rows) for record in caplog.records] == [(2, 2), (1, 1)]  # type: ignore[attr-defined]
