@@ -26,5 +26,7 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     for name, value in configs.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
-    spark.dataSource.register(OdradekSource)
+    if os.environ.get("PYSPARK_PYTHON") != sys.executable:
+        # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.
+        spark.dataSource.register(OdradekSource)
     return spark
