@@ -34,6 +34,8 @@ _SETTINGS = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Results are told when they change, so a batch without events would only drop old windows: that can wait.
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
 
 
@@ -97,7 +99,7 @@ def start(session: SparkSession, job: Job, setting: Setting) -> StreamingQuery:
     rows: DataFrame = job.load()(records, *tables)
     query_id: Future[str] = Future()
     writer = (
-        rows.writeStream.queryName(f"{job.name}")
+        rows.writeStream.queryName(job.name)
         .outputMode("update")
         .foreachBatch(_writer(job, setting.bootstrap, query_id))
         .option("checkpointLocation", f"{setting.checkpoint.rstrip('/')}/{job.name}")
@@ -108,8 +110,8 @@ def start(session: SparkSession, job: Job, setting: Setting) -> StreamingQuery:
 
 
 def _writer(job: Job, bootstrap: str, query_id: "Future[str]") -> Callable[[DataFrame, int], None]:
-    """Writes a batch. Results are updates of rows, which Spark hands to no Python sink of a stream: so each batch is
-    written by itself, and is known by the id of the query, which its checkpoint keeps, and by its number."""
+    """Writes a batch. Results are updates of rows, and Spark has no update mode for Python sinks of streams: so each
+    batch is written by itself, and is known by the id of the query, which its checkpoint keeps, and by its number."""
 
     def write(rows: DataFrame, number: int) -> None:
         options = {"kafka.bootstrap.servers": bootstrap, "topic": job.result}
