@@ -131,7 +131,7 @@ def test_dead_letters(session: SparkSession, trucks: list[Event], operations: li
         event = expected[fields["offset"]]
         assert (fields["reason"], fields["topic"], fields["partition"]) == (event.reason, event.topic, 0), event
         assert key == event.key
-        assert base64.b64decode(fields.get("value_base64", "")) == (event.value or b"")
+        assert base64.b64decode(fields.get("value_base64", ""), validate=True) == (event.value or b"")
 
 
 def test_a_session_in_another_zone_is_refused(session: SparkSession, trucks: list[Event]) -> None:

@@ -87,10 +87,14 @@ def run(options: argparse.Namespace) -> int:
     handler = logging.StreamHandler()
     handler.setFormatter(LineFormat())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
-    setting = runner.Setting(
-        reaching.bootstrap_text(options, given), options.checkpoint, options.once, options.events_per_batch
-    )
-    configs = {"spark.sql.shuffle.partitions": str(options.shuffle_partitions), "spark.ui.showConsoleProgress": "false"}
+    bootstrap = reaching.bootstrap_text(options, given)
+    runner.make_topics(jobs, bootstrap)  # before Spark, which takes seconds: a wrong address is told at once
+    setting = runner.Setting(bootstrap, options.checkpoint, options.once, options.events_per_batch)
+    configs = {
+        "spark.log.level": "ERROR",  # what matters of the rest, the runner tells
+        "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
+        "spark.ui.showConsoleProgress": "false",
+    }
     spark = importlib.import_module("odradek.spark").session("odradek-pipeline", options.master, **configs)
     stop = Event()
     try:

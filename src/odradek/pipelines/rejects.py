@@ -16,5 +16,5 @@ def dead_letters(records: DataFrame) -> DataFrame:
     )
     bad = judged.withColumn("reason", reason).where(f.col("reason").isNotNull())
     written = time_text(f.col("timestamp")).alias("written")
-    value = f.base64("value").alias("value_base64")
+    value = f.translate(f.base64("value"), "\r\n", "").alias("value_base64")  # Spark cuts it into lines
     return bad.select(*result(f.col("key"), *map(f.col, ("reason", "topic", "partition", "offset")), written, value))

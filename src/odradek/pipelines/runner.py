@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import odradek.spark
 from odradek.client.client import Client, parse_bootstrap
+from odradek.client.errors import ClientError
 from odradek.client.setting import ClientSetting
 from odradek.client.topics import NewTopic, create_topics
 from odradek.model.error_code import ErrorCode
@@ -124,18 +125,15 @@ def _writer(job: Job, bootstrap: str, query_id: "Future[str]") -> Callable[[Data
 
 
 def run(session: SparkSession, job: Job, setting: Setting, stop: Event) -> None:
-    """Until it is told to stop or, with `once`, has read what is there. Raises JobFailed."""
+    """Until it is told to stop or, with `once`, has read what is there. Raises JobFailed, CannotMakeTopic."""
     starts = 0
     while not stop.is_set():
-        query = start(session, job, setting)
         batches = _Batches(job)
         try:
-            while not query.awaitTermination(_LOOK_S):
-                batches.look(query.lastProgress)
-                if stop.is_set():
-                    query.stop()
+            make_topics([job], setting.bootstrap)  # a result topic that was deleted is made again
+            _follow(start(session, job, setting), batches, stop)
             return
-        except StreamingQueryException as error:
+        except (PySparkException, ClientError) as error:
             starts = 1 if batches.seen else starts + 1
             reason = _first_line(error)
             if starts >= STARTS_MAX:
@@ -144,9 +142,17 @@ def run(session: SparkSession, job: Job, setting: Setting, stop: Event) -> None:
             stop.wait(_PAUSE_S * 2 ** (starts - 1))
 
 
+def _follow(query: StreamingQuery, batches: "_Batches", stop: Event) -> None:
+    """To its end. Raises what it ends with."""
+    while not query.awaitTermination(_LOOK_S):
+        batches.look(query.lastProgress)
+        if stop.is_set():
+            query.stop()
+    batches.look(query.lastProgress)
+
+
 def run_all(spark: SparkSession, jobs: Sequence[Job], setting: Setting, stop: Event) -> None:
     """Side by side. What one of them fails with is raised when the others have been stopped."""
-    make_topics(jobs, setting.bootstrap)
     session = prepared(spark)
 
     def run_one(job: Job) -> None:
@@ -186,6 +192,6 @@ class _Batches:
             log.error("rows came after their window was given up: partitions are too far apart", extra=fields)
 
 
-def _first_line(error: StreamingQueryException) -> str:
+def _first_line(error: Exception) -> str:
     lines = (line.strip() for line in str(error).splitlines())
     return next((line for line in lines if line), type(error).__name__)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from pyspark.errors import StreamingQueryException
 
+from odradek.client.errors import ConnectionLost
+from odradek.model.address import Address
 from odradek.pipelines import runner
 from odradek.pipelines.registry import JOBS
 from odradek.pipelines.runner import STARTS_MAX, JobFailed, Setting, run
@@ -59,6 +61,7 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Query]], None]:
     def give(made: list[Query]) -> None:
         left = iter(made)
         monkeypatch.setattr(runner, "start", lambda *_: next(left))
+        monkeypatch.setattr(runner, "make_topics", lambda *_: None)
 
     return give
 
@@ -76,6 +79,15 @@ def test_a_job_that_does_nothing_but_fail_is_given_up(queries: Callable[[list[Qu
     with pytest.raises(JobFailed, match=r"^job truck-positions failed 6 times .* between: broker away$"):
         run(NO_SPARK, JOB, SETTING, stop)
     assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0]
+
+
+def test_a_broker_that_is_away_counts_like_a_query_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ConnectionLost(Address("127.0.0.1", 1), "reset")
+
+    monkeypatch.setattr(runner, "make_topics", refuse)
+    with pytest.raises(JobFailed, match="failed 6 times"):
+        run(NO_SPARK, JOB, SETTING, Stop())
 
 
 def test_a_batch_in_between_starts_the_count_anew(queries: Callable[[list[Query]], None]) -> None:
