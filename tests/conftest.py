@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import signal
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ from hypothesis import HealthCheck, settings
 # slow: no deadline, and no complaint about the time that making examples takes.
 settings.register_profile("ci", print_blob=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ci")
+
+# A shell starts what runs in its background deaf to Ctrl-C, and so would be every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _INTEROP = Path(__file__).parent / "interop"
 _GOLDEN = Path(__file__).parent / "golden" / "kafka-4.3.0"
