@@ -23,9 +23,8 @@ from odradek.pipelines.registry import Job
 
 log = logging.getLogger(__name__)
 
-STARTS_MAX = 6
-"""So often a job is started without a batch in between; then it ends with what it failed with."""
 _PAUSE_S = 1.0
+_PAUSE_S_MAX = 16.0
 _LOOK_S = 1
 _ID_S = 60.0
 _SETTINGS = {
@@ -53,12 +52,16 @@ class CannotMakeTopic(OdradekError):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`checkpoint` is a directory in which every job has one of its own. With `once`, a job ends at what is there."""
+    """`checkpoint` is a directory in which every job has one of its own. With `once`, a job ends at what is there.
+
+    A job is started `starts_max` times without a batch in between; then it ends with what it failed with.
+    """
 
     bootstrap: str
     checkpoint: str
     once: bool = False
     events_per_batch: int | None = None
+    starts_max: int = 6
 
 
 def prepared(spark: SparkSession) -> SparkSession:
@@ -136,10 +139,10 @@ def run(session: SparkSession, job: Job, setting: Setting, stop: Event) -> None:
         except (PySparkException, ClientError) as error:
             starts = 1 if batches.seen else starts + 1
             reason = _first_line(error)
-            if starts >= STARTS_MAX:
+            if starts >= setting.starts_max:
                 raise JobFailed(job, starts, reason) from None
             log.warning("a job stopped and is started again", extra={"job": job.name, "reason": reason})
-            stop.wait(_PAUSE_S * 2 ** (starts - 1))
+            stop.wait(min(_PAUSE_S * 2 ** (starts - 1), _PAUSE_S_MAX))
 
 
 def _follow(query: StreamingQuery, batches: "_Batches", stop: Event) -> None:

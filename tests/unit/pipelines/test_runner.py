@@ -1,6 +1,7 @@
 """When a job is started again, and when it is given up. No Spark runs here."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Event
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,13 +12,14 @@ from odradek.client.errors import ConnectionLost
 from odradek.model.address import Address
 from odradek.pipelines import runner
 from odradek.pipelines.registry import JOBS
-from odradek.pipelines.runner import STARTS_MAX, JobFailed, Setting, run
+from odradek.pipelines.runner import JobFailed, Setting, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 JOB = JOBS["truck-positions"]
 SETTING = Setting("127.0.0.1:1", "nowhere")
+STARTS_MAX = 6
 NO_SPARK = cast("SparkSession", None)
 
 
@@ -79,6 +81,13 @@ def test_a_job_that_does_nothing_but_fail_is_given_up(queries: Callable[[list[Qu
     with pytest.raises(JobFailed, match=r"^job truck-positions failed 6 times .* between: broker away$"):
         run(NO_SPARK, JOB, SETTING, stop)
     assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0]
+
+
+def test_pauses_have_a_bound(queries: Callable[[list[Query]], None]) -> None:
+    queries([*(Query(0, "broker away") for _ in range(7)), Query(0, None)])
+    stop = Stop()
+    run(NO_SPARK, JOB, replace(SETTING, starts_max=8), stop)
+    assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0, 16.0, 16.0]
 
 
 def test_a_broker_that_is_away_counts_like_a_query_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
