@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     runner.make_topics(jobs, bootstrap)  # before Spark, which takes seconds: a wrong address is told at once
     setting = runner.Setting(bootstrap, options.checkpoint, options.once, options.events_per_batch)
     configs = {
-        "spark.log.level": "ERROR",  # what matters of the rest, the runner tells
+        "spark.log.level": "FATAL",  # what a job stops for, the runner tells in a line
         "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
         "spark.ui.showConsoleProgress": "false",
     }

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ _PAUSE_S = 1.0
 _PAUSE_S_MAX = 16.0
 _LOOK_S = 1
 _ID_S = 60.0
+_OURS = re.compile(r"\bodradek(?:\.\w+)+: (.+)")
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # The only store that takes a state with a schema of its own; it also keeps large states out of the heap.
@@ -138,7 +140,7 @@ def run(session: SparkSession, job: Job, setting: Setting, stop: Event) -> None:
             return
         except (PySparkException, ClientError) as error:
             starts = 1 if batches.seen else starts + 1
-            reason = _first_line(error)
+            reason = _reason(error)
             if starts >= setting.starts_max:
                 raise JobFailed(job, starts, reason) from None
             log.warning("a job stopped and is started again", extra={"job": job.name, "reason": reason})
@@ -195,6 +197,10 @@ class _Batches:
             log.error("rows came after their window was given up: partitions are too far apart", extra=fields)
 
 
-def _first_line(error: Exception) -> str:
-    lines = (line.strip() for line in str(error).splitlines())
-    return next((line for line in lines if line), type(error).__name__)
+def _reason(error: Exception) -> str:
+    """One line. Where an error of ours is within what Spark says, that is what tells what to do."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    ours = next((found for line in lines if (found := _OURS.search(line))), None)
+    if ours is not None:
+        return ours[1]
+    return lines[0] if lines else type(error).__name__

@@ -83,6 +83,13 @@ def test_a_job_that_does_nothing_but_fail_is_given_up(queries: Callable[[list[Qu
     assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
+def test_an_error_of_ours_is_told_without_what_spark_says_around_it(queries: Callable[[list[Query]], None]) -> None:
+    told = "[STREAM_FAILED] Query [id = 1] ended:\nFailed: odradek.spark.cluster.NoSuchTopic: topic t does not exist"
+    queries([Query(0, told) for _ in range(STARTS_MAX)])
+    with pytest.raises(JobFailed, match=r"between: topic t does not exist$"):
+        run(NO_SPARK, JOB, SETTING, Stop())
+
+
 def test_pauses_have_a_bound(queries: Callable[[list[Query]], None]) -> None:
     queries([*(Query(0, "broker away") for _ in range(7)), Query(0, None)])
     stop = Stop()
