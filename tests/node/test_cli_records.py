@@ -244,6 +244,7 @@ def test_a_broker_that_dies_is_told_of(odradek_broker: RunningBroker) -> None:
         process.stdin.write(b"one\n")
         process.stdin.flush()
         assert next_line(reading.stdout) == b"one\n"
+        odradek_broker.create_topic("later")  # when this is answered, the record is acknowledged too
         odradek_broker.kill()
         assert next_line(reading.stderr) == b"odradek: no broker answers any more; waiting for one\n"
         out, err = process.communicate(b"two\n", timeout=LIMIT_S)
