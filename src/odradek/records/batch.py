@@ -100,6 +100,9 @@ class BatchHead(NamedTuple):
 
     @property
     def last_sequence(self) -> int:
+        """-1 where the batch has no sequence, as those have that a coordinator writes for a producer."""
+        if self.base_sequence < 0:
+            return self.base_sequence
         return add_sequence(self.base_sequence, self.last_offset_delta)
 
     @property

@@ -36,6 +36,11 @@ def test_a_head_is_read_at_any_position() -> None:
     assert head.size == len(batch)
 
 
+def test_a_batch_without_a_sequence_has_none_at_its_end_either() -> None:
+    batch = a_batch(BatchSpec(producer_id=ProducerId(7), producer_epoch=1, base_sequence=-1, transactional=True))
+    assert parse_head(batch).last_sequence == -1
+
+
 def test_sequences_go_on_at_zero() -> None:
     assert add_sequence(SEQUENCE_MAX, 1) == 0
     assert add_sequence(SEQUENCE_MAX - 1, 1) == SEQUENCE_MAX
