@@ -24,7 +24,7 @@ from odradek.storage.open_files import OpenFiles
 from odradek.testing import running_broker
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.raw_client import RawClient
-from odradek.testing.steady_clients import read_all
+from odradek.testing.steady_clients import Place, read_all
 from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from odradek.wire.records.transaction import TransactionLogKey, TransactionLogValue
 from odradek.wire.schema import replace
@@ -114,25 +114,25 @@ def test_the_next_broker_ends_them(
     with running_broker(SETTINGS, directory=ours) as broker:
         assert asyncio.run(ended_as(broker.port)) == state
         assert read_all(broker.bootstrap, PARTITIONS, "read_committed") == dict.fromkeys(PARTITIONS, seen)
-        goes_on(broker.bootstrap)
+        assert before_it_goes_on(broker.bootstrap) == dict.fromkeys(PARTITIONS, seen)
     with kafka.broker(tmp_path, [theirs], SETTINGS) as other:
         assert asyncio.run(ended_as(other.port)) == state
-        deadline = time.monotonic() + LIMIT_S
-        while (found := read_all(other.address, PARTITIONS, "read_committed")) != dict.fromkeys(PARTITIONS, seen):
-            assert time.monotonic() < deadline, found  # Kafka may let readers see them a moment after it told the state
-        goes_on(other.address)
+        # What is read of it is not judged: Kafka was seen to call a transaction complete, as it started, that it had
+        # written no markers for. Its producer's next commit then counts for those records too.
+        before_it_goes_on(other.address)
 
 
-def goes_on(bootstrap: str) -> None:
-    """The producer, started again, is let in and commits."""
+def before_it_goes_on(bootstrap: str) -> dict[Place, list[tuple[int, bytes]]]:
+    """The producer, started again, is let in and commits one record in each partition. Returns what is before them."""
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "teller"})
     producer.init_transactions(LIMIT_S)
     producer.begin_transaction()
-    producer.produce("ledger", b"after", partition=0)
+    for topic, partition in PARTITIONS:
+        producer.produce(topic, b"after", partition=partition)
     producer.commit_transaction(LIMIT_S)
     deadline = time.monotonic() + LIMIT_S
-    while (seen := [value for _, value in read_all(bootstrap, PARTITIONS, "read_committed")["ledger", 0]][-1:]) != [
-        b"after"
-    ]:
-        # Kafka tells the producer before it has told the partitions.
-        assert time.monotonic() < deadline, seen
+    while True:
+        found = read_all(bootstrap, PARTITIONS, "read_committed")
+        if all(records and records[-1][1] == b"after" for records in found.values()):
+            return {place: records[:-1] for place, records in found.items()}
+        assert time.monotonic() < deadline, found  # Kafka tells the producer before it has told the partitions
