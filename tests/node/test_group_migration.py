@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from odradek.testing import RunningBroker, running_broker
+from odradek.testing.committing import begin_at_the_start
 
 pytestmark = pytest.mark.slow
 
@@ -97,6 +98,7 @@ class Group:
         self._bootstrap = broker.bootstrap
         self._admin = AdminClient({"bootstrap.servers": broker.bootstrap})
         self._admin.create_topics([NewTopic(name, PARTITIONS)])[name].result(30)
+        begin_at_the_start(self._admin, name, name, PARTITIONS)
         self._producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
         self._written = 0
         self._committed: dict[int, int] = {}
