@@ -21,6 +21,9 @@ LATENCY_ANOMALIES = "latency_anomalies"
 OPERATIONS_WITH_PLAN = "operations_with_plan"
 DEAD_LETTERS = "dead_letters"
 
+PIPELINE_PROGRESS = "pipeline_progress"
+"""Compacted: what each job last told of itself, keyed by its name."""
+
 LATE_MS = 120_000
 """An event is late when its record was written more than this after the event's own time."""
 FUTURE_MS = 60_000

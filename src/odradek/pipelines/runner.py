@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Event
@@ -20,6 +21,9 @@ from odradek.client.setting import ClientSetting
 from odradek.client.topics import NewTopic, create_topics
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import OdradekError
+from odradek.pipelines.contract import time_text
+from odradek.pipelines.job_progress import BatchDone, JobProgress, State, Tell, batch_done
+from odradek.pipelines.progress_topic import ProgressTopic
 from odradek.pipelines.registry import Job
 
 log = logging.getLogger(__name__)
@@ -27,6 +31,8 @@ log = logging.getLogger(__name__)
 _PAUSE_S = 1.0
 _PAUSE_S_MAX = 16.0
 _LOOK_S = 1
+_QUIET_MAX = 10
+"""A job tells how it is at least once in so many looks, so that one that has died is known."""
 _ID_S = 60.0
 _OURS = re.compile(r"\bodradek(?:\.\w+)+: (.+)")
 _SETTINGS = {
@@ -129,71 +135,95 @@ def _writer(job: Job, bootstrap: str, query_id: "Future[str]") -> Callable[[Data
     return write
 
 
-def run(session: SparkSession, job: Job, setting: Setting, stop: Event) -> None:
-    """Until it is told to stop or, with `once`, has read what is there. Raises JobFailed, CannotMakeTopic."""
+def run(session: SparkSession, job: Job, setting: Setting, stop: Event, tell: Tell) -> None:
+    """Until it is told to stop or, with `once`, has read what is there. Raises JobFailed, CannotMakeTopic.
+
+    How it is, it tells whenever that changes, after batches, and now and then.
+    """
     starts = 0
     while not stop.is_set():
-        batches = _Batches(job)
+        watch = _Watch(job, tell)
         try:
             make_topics([job], setting.bootstrap)  # a result topic that was deleted is made again
-            _follow(start(session, job, setting), batches, stop)
+            _follow(start(session, job, setting), watch, stop)
+            watch.tell(State.ENDED)
             return
         except (PySparkException, ClientError) as error:
-            starts = 1 if batches.seen else starts + 1
+            starts = 1 if watch.last is not None else starts + 1
             reason = _reason(error)
             if starts >= setting.starts_max:
+                watch.tell(State.FAILED, reason)
                 raise JobFailed(job, starts, reason) from None
             log.warning("a job stopped and is started again", extra={"job": job.name, "reason": reason})
+            watch.tell(State.RESTARTING, reason)
             stop.wait(min(_PAUSE_S * 2 ** (starts - 1), _PAUSE_S_MAX))
+        except OdradekError as error:
+            watch.tell(State.FAILED, str(error))
+            raise
 
 
-def _follow(query: StreamingQuery, batches: "_Batches", stop: Event) -> None:
+def _follow(query: StreamingQuery, watch: "_Watch", stop: Event) -> None:
     """To its end. Raises what it ends with."""
+    watch.tell(State.RUNNING)
     while not query.awaitTermination(_LOOK_S):
-        batches.look(query.lastProgress)
+        watch.look(query.lastProgress)
         if stop.is_set():
             query.stop()
-    batches.look(query.lastProgress)
+    watch.look(query.lastProgress)
 
 
 def run_all(spark: SparkSession, jobs: Sequence[Job], setting: Setting, stop: Event) -> None:
     """Side by side. What one of them fails with is raised when the others have been stopped."""
     session = prepared(spark)
+    topic = ProgressTopic(setting.bootstrap)
 
     def run_one(job: Job) -> None:
         try:
-            run(session, job, setting, stop)
+            run(session, job, setting, stop, topic.tell)
         except BaseException:
             stop.set()
             raise
 
-    with ThreadPoolExecutor(len(jobs), thread_name_prefix="job") as pool:
-        running = [pool.submit(run_one, job) for job in jobs]
-        try:
-            for each in running:
-                each.result()
-        finally:
-            stop.set()
+    try:
+        with ThreadPoolExecutor(len(jobs), thread_name_prefix="job") as pool:
+            running = [pool.submit(run_one, job) for job in jobs]
+            try:
+                for each in running:
+                    each.result()
+            finally:
+                stop.set()
+    finally:
+        topic.close()
 
 
-class _Batches:
-    """Watches what a query has done."""
+class _Watch:
+    """Looks at what a query has done, and tells it."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, tell: Tell) -> None:
         self._job = job
-        self._last: int | None = None
+        self._tell = tell
+        self._quiet = 0
+        """So many times nothing was new."""
+        self.last: BatchDone | None = None
 
-    @property
-    def seen(self) -> bool:
-        return self._last is not None
+    def tell(self, state: State, reason: str | None = None) -> None:
+        self._quiet = 0
+        now = time_text(time.time_ns() // 1_000_000)
+        self._tell(JobProgress(self._job.name, state, now, self.last, reason))
 
     def look(self, progress: Any) -> None:
-        if progress is None or progress["batchId"] == self._last:
-            return
-        self._last = progress["batchId"]
-        dropped = sum(each["numRowsDroppedByWatermark"] for each in progress["stateOperators"])
-        if dropped:
-            fields = {"job": self._job.name, "batch": self._last, "rows": dropped}
+        self._quiet += 1
+        if progress is not None and (self.last is None or progress["batchId"] != self.last.batch):
+            self.last = batch_done(progress)
+            self._log_dropped(progress["stateOperators"])
+            self.tell(State.RUNNING)
+        elif self._quiet >= _QUIET_MAX:
+            self.tell(State.RUNNING)
+
+    def _log_dropped(self, operators: Sequence[Mapping[str, Any]]) -> None:
+        dropped = sum(each["numRowsDroppedByWatermark"] for each in operators)
+        if dropped and self.last is not None:
+            fields = {"job": self._job.name, "batch": self.last.batch, "rows": dropped}
             log.error("rows came after their window was given up: partitions are too far apart", extra=fields)
 
 

@@ -1,5 +1,6 @@
 """When a job is started again, and when it is given up. No Spark runs here."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Event
@@ -11,6 +12,7 @@ from pyspark.errors import StreamingQueryException
 from odradek.client.errors import ConnectionLost
 from odradek.model.address import Address
 from odradek.pipelines import runner
+from odradek.pipelines.job_progress import JobProgress
 from odradek.pipelines.registry import JOBS
 from odradek.pipelines.runner import JobFailed, Setting, run
 
@@ -21,6 +23,10 @@ JOB = JOBS["truck-positions"]
 SETTING = Setting("127.0.0.1:1", "nowhere")
 STARTS_MAX = 6
 NO_SPARK = cast("SparkSession", None)
+
+
+def nobody(_: JobProgress) -> None:
+    """Is told how a job is."""
 
 
 class Query:
@@ -34,7 +40,14 @@ class Query:
     def awaitTermination(self, _seconds: int) -> bool:
         if self._left:
             self._left -= 1
-            self.lastProgress = {"batchId": self._left, "stateOperators": [{"numRowsDroppedByWatermark": self._left}]}
+            self.lastProgress = {
+                "batchId": self._left,
+                "numInputRows": 10,
+                "processedRowsPerSecond": 5.04,
+                "batchDuration": 2000,
+                "sources": [{"endOffset": '{"t":{"0":8,"id":"x"}}', "latestOffset": '{"@skipped":1,"t":{"0":11}}'}],
+                "stateOperators": [{"numRowsDroppedByWatermark": self._left}],
+            }
             return False
         if self._error is not None:
             raise StreamingQueryException(self._error)
@@ -71,7 +84,7 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Query]], None]:
 def test_a_job_is_started_again_until_it_ends(queries: Callable[[list[Query]], None]) -> None:
     queries([Query(0, "broker away"), Query(0, "broker away"), Query(2, None)])
     stop = Stop()
-    run(NO_SPARK, JOB, SETTING, stop)
+    run(NO_SPARK, JOB, SETTING, stop, nobody)
     assert stop.waited == [1.0, 2.0]
 
 
@@ -79,7 +92,7 @@ def test_a_job_that_does_nothing_but_fail_is_given_up(queries: Callable[[list[Qu
     queries([Query(0, "\n  broker away\nmore") for _ in range(STARTS_MAX)])
     stop = Stop()
     with pytest.raises(JobFailed, match=r"^job truck-positions failed 6 times .* between: broker away$"):
-        run(NO_SPARK, JOB, SETTING, stop)
+        run(NO_SPARK, JOB, SETTING, stop, nobody)
     assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
@@ -87,13 +100,13 @@ def test_an_error_of_ours_is_told_without_what_spark_says_around_it(queries: Cal
     told = "[STREAM_FAILED] Query [id = 1] ended:\nFailed: odradek.spark.cluster.NoSuchTopic: topic t does not exist"
     queries([Query(0, told) for _ in range(STARTS_MAX)])
     with pytest.raises(JobFailed, match=r"between: topic t does not exist$"):
-        run(NO_SPARK, JOB, SETTING, Stop())
+        run(NO_SPARK, JOB, SETTING, Stop(), nobody)
 
 
 def test_pauses_have_a_bound(queries: Callable[[list[Query]], None]) -> None:
     queries([*(Query(0, "broker away") for _ in range(7)), Query(0, None)])
     stop = Stop()
-    run(NO_SPARK, JOB, replace(SETTING, starts_max=8), stop)
+    run(NO_SPARK, JOB, replace(SETTING, starts_max=8), stop, nobody)
     assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0, 16.0, 16.0]
 
 
@@ -103,16 +116,16 @@ def test_a_broker_that_is_away_counts_like_a_query_that_fails(monkeypatch: pytes
 
     monkeypatch.setattr(runner, "make_topics", refuse)
     with pytest.raises(JobFailed, match="failed 6 times"):
-        run(NO_SPARK, JOB, SETTING, Stop())
+        run(NO_SPARK, JOB, SETTING, Stop(), nobody)
 
 
 def test_a_batch_in_between_starts_the_count_anew(queries: Callable[[list[Query]], None]) -> None:
     failing = [Query(0, "away") for _ in range(STARTS_MAX - 1)]
     queries([*failing, Query(1, "away"), *failing, Query(0, None)])
     with pytest.raises(JobFailed):
-        run(NO_SPARK, JOB, SETTING, Stop())
+        run(NO_SPARK, JOB, SETTING, Stop(), nobody)
     queries([*failing, Query(1, "away"), *failing[1:], Query(0, None)])
-    run(NO_SPARK, JOB, SETTING, Stop())
+    run(NO_SPARK, JOB, SETTING, Stop(), nobody)
 
 
 def test_a_job_that_is_stopped_ends(queries: Callable[[list[Query]], None]) -> None:
@@ -125,7 +138,7 @@ def test_a_job_that_is_stopped_ends(queries: Callable[[list[Query]], None]) -> N
 
     query = Stopping(1, None)
     queries([query])
-    run(NO_SPARK, JOB, SETTING, stop)
+    run(NO_SPARK, JOB, SETTING, stop, nobody)
     assert query.is_stopped
 
 
@@ -133,5 +146,43 @@ def test_rows_that_came_too_late_for_their_window_are_logged(
     queries: Callable[[list[Query]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     queries([Query(3, None)])
-    run(NO_SPARK, JOB, SETTING, Event())
+    run(NO_SPARK, JOB, SETTING, Event(), nobody)
     assert [(record.batch, record.rows) for record in caplog.records] == [(2, 2), (1, 1)]  # type: ignore[attr-defined]
+
+
+def test_a_job_tells_how_it_is_when_that_changes_and_after_batches(queries: Callable[[list[Query]], None]) -> None:
+    queries([Query(0, "broker away"), Query(2, None)])
+    told: list[JobProgress] = []
+    run(NO_SPARK, JOB, SETTING, Stop(), told.append)
+    fields = [json.loads(each.value()) for each in told]
+    assert [each.pop("time") for each in fields] == [each.time for each in told]
+    named, done = {"job": JOB.name}, {"rows": 10, "rows_per_second": 5.0, "batch_ms": 2000, "lag": 3}
+    assert fields == [
+        named | {"state": "running"},
+        named | {"state": "restarting", "reason": "broker away"},
+        named | {"state": "running"},
+        named | {"state": "running", "batch": 1} | done,
+        named | {"state": "running", "batch": 0} | done,
+        named | {"state": "ended", "batch": 0} | done,
+    ]
+
+
+def test_a_job_that_is_given_up_tells_why(queries: Callable[[list[Query]], None]) -> None:
+    queries([Query(0, "broker away") for _ in range(STARTS_MAX)])
+    told: list[JobProgress] = []
+    with pytest.raises(JobFailed):
+        run(NO_SPARK, JOB, SETTING, Stop(), told.append)
+    assert (told[-1].state, told[-1].reason) == ("failed", "broker away")
+
+
+def test_a_job_with_nothing_to_do_says_now_and_then_that_it_lives(queries: Callable[[list[Query]], None]) -> None:
+    class Idle(Query):
+        def awaitTermination(self, seconds: int) -> bool:
+            ended = super().awaitTermination(seconds)
+            self.lastProgress = None
+            return ended
+
+    queries([Idle(35, None)])
+    told: list[JobProgress] = []
+    run(NO_SPARK, JOB, SETTING, Stop(), told.append)
+    assert [each.state for each in told] == ["running", "running", "running", "running", "ended"]

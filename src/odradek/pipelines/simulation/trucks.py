@@ -9,6 +9,7 @@ from odradek.pipelines.contract import EUROPEAN_RULE, TIME, TRUCKS_GPS, DrivingR
 from odradek.pipelines.simulation.event import Event
 from odradek.pipelines.simulation.roads import Country, Point, distance_km, draw_country
 
+COUNTRY_SEED = "1/country"
 INTERVAL_MS = 20_000
 _HOUR_MS = 3_600_000
 _LOADING_MS = (4 * 60_000, 12 * 60_000)
@@ -29,7 +30,8 @@ class Fleet:
     interval_ms: int = INTERVAL_MS
 
     def country(self) -> Country:
-        return draw_country(Random(f"{self.seed}/country"))
+        """The same for all seeds: there are maps of it."""
+        return draw_country(Random(COUNTRY_SEED))
 
     def events(self) -> Iterator[Event]:
         """Without end, in the order of their times; sent at once."""
