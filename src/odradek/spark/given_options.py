@@ -1,7 +1,8 @@
 """Options as Spark hands them over, names in any case and values as text, read with the checks that each needs."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 
 from odradek.model.errors import OdradekError
 
@@ -26,9 +27,16 @@ class GivenOptions:
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._values
 
-    def names(self) -> list[str]:
-        """In lower case."""
-        return sorted(self._values)
+    def refuse_others(self, taken: Iterable[str], refused: Mapping[str, str], of: str) -> None:
+        """All but those that are taken. `refused` has, in lower case, what to do in place of some that users try."""
+        known = {name.lower(): name for name in taken}
+        for name in sorted(self._values):
+            if name in refused:
+                raise InvalidOption(name, "it is not taken", refused[name])
+            if name not in known:
+                near = [known[each] for each in get_close_matches(name, known, n=1)]
+                hint = f"did you mean {near[0]}?" if near else f"the options of the {of} are in docs/spark.md"
+                raise InvalidOption(name, "there is no such option", hint)
 
     def text(self, name: str) -> str | None:
         value = self._values.get(name.lower())

@@ -4,7 +4,6 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from odradek.model.address import parse_address
 from odradek.model.errors import InvalidConfig
@@ -49,7 +48,6 @@ _REFUSED = {
     "kafka.interceptor.classes": "leave it out: no class of Kafka's clients runs here",
     "path": "name topics with subscribe, subscribePattern or assign, and call load() with nothing",
 }
-_KNOWN = {name.lower(): name for name in (*_PLAIN, *_KAFKA)}
 
 ROWS_PER_TRIGGER = 5_000_000
 BYTES_PER_TRIGGER = 512 << 20
@@ -98,7 +96,7 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None) -> Sou
     `streaming` is None while Spark does not tell: then what holds for only one of the two is not checked.
     """
     given = GivenOptions(options)
-    _refuse_unknown(given)
+    given.refuse_others((*_PLAIN, *_KAFKA), _REFUSED, "source")
     starting = _edge(given, "starting", LATEST if streaming else EARLIEST)
     ending = _edge(given, "ending", LATEST)
     if streaming:
@@ -122,16 +120,6 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None) -> Sou
         lookup_timeout_s=(given.whole("kafka.default.api.timeout.ms") or 60_000) / 1000,
         reading=_reading(given),
     )
-
-
-def _refuse_unknown(given: GivenOptions) -> None:
-    for name in given.names():
-        if name in _REFUSED:
-            raise InvalidOption(name, "it is not taken", _REFUSED[name])
-        if name not in _KNOWN:
-            near = [_KNOWN[each] for each in get_close_matches(name, _KNOWN, n=1)]
-            hint = f"did you mean {near[0]}?" if near else "the options of the source are in docs/spark.md"
-            raise InvalidOption(name, "there is no such option", hint)
 
 
 def _subscription(given: GivenOptions) -> Subscription:

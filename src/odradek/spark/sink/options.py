@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from odradek.client.client import parse_bootstrap
 from odradek.model.errors import InvalidConfig
@@ -33,7 +32,6 @@ _REFUSED = {
     "kafka.partitioner.class": "leave it out, or choose partitions in a column named partition",
     "path": "name the topic with the option topic, and call save() or start() with nothing",
 }
-_KNOWN = {name.lower(): name for name in _TAKEN}
 _ACKS = {"all": -1, "-1": -1, "1": 1}
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _PREFIX = "odradek-spark-sink"
@@ -75,7 +73,9 @@ class SinkOptions:
 def sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
     """Raises InvalidOption, with the name that the user knows and what to do."""
     given = GivenOptions(options)
-    _refuse_unknown(given)
+    given.refuse_others(_TAKEN, _REFUSED, "sink")
+    if (protocol := given.text("kafka.security.protocol")) not in (None, "PLAINTEXT"):
+        raise InvalidOption("kafka.security.protocol", f"{protocol!r} is not there yet", "use a PLAINTEXT listener")
     topic = given.text("topic")
     if topic is not None:
         _check_topic("topic", topic)
@@ -95,18 +95,6 @@ def sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         metadata_timeout_s=_seconds(given, "kafka.max.block.ms", 60_000),
         once=_once(given, topic, acks, streaming=streaming),
     )
-
-
-def _refuse_unknown(given: GivenOptions) -> None:
-    for name in given.names():
-        if name in _REFUSED:
-            raise InvalidOption(name, "it is not taken", _REFUSED[name])
-        if name not in _KNOWN:
-            near = [_KNOWN[each] for each in get_close_matches(name, _KNOWN, n=1)]
-            hint = f"did you mean {near[0]}?" if near else "the options of the sink are in docs/spark.md"
-            raise InvalidOption(name, "there is no such option", hint)
-    if (protocol := given.text("kafka.security.protocol")) not in (None, "PLAINTEXT"):
-        raise InvalidOption("kafka.security.protocol", f"{protocol!r} is not there yet", "use a PLAINTEXT listener")
 
 
 def _bootstrap(given: GivenOptions) -> str:
