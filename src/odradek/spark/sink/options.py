@@ -10,13 +10,14 @@ from odradek.records.batch import HEAD_SIZE, Codec
 from odradek.spark.given_options import GivenOptions, InvalidOption
 
 _BOOTSTRAP = "kafka.bootstrap.servers"
+_CREATE = "kafka.allow.auto.create.topics"
 _ONCE = ("transactionalIdPrefix", "markerTopic", "kafka.transaction.timeout.ms")
 _RERUN = ("txnAppId", "txnVersion")
 _LEVELS = {codec: f"kafka.compression.{codec.name.lower()}.level" for codec in (Codec.GZIP, Codec.LZ4, Codec.ZSTD)}
 _TAKEN = (
     *("topic", "exactlyOnce", *_ONCE, *_RERUN),
     *(_BOOTSTRAP, "kafka.client.id", "kafka.acks", "kafka.compression.type", *_LEVELS.values()),
-    *("kafka.batch.size", "kafka.max.request.size", "kafka.security.protocol"),
+    *("kafka.batch.size", "kafka.max.request.size", "kafka.security.protocol", _CREATE),
     *("kafka.delivery.timeout.ms", "kafka.request.timeout.ms", "kafka.max.block.ms"),
     # Of a producer that waits for more records, which a task does not: taken, so that a job needs no change.
     *("kafka.linger.ms", "kafka.buffer.memory", "kafka.retries", "kafka.max.in.flight.requests.per.connection"),
@@ -67,6 +68,8 @@ class SinkOptions:
     delivery_timeout_s: float
     request_timeout_s: float
     metadata_timeout_s: float
+    creates_topics: bool
+    """Where the broker's settings say so, too."""
     once: ExactlyOnce | None
 
 
@@ -93,6 +96,7 @@ def sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         delivery_timeout_s=_seconds(given, "kafka.delivery.timeout.ms", 120_000),
         request_timeout_s=_seconds(given, "kafka.request.timeout.ms", 30_000),
         metadata_timeout_s=_seconds(given, "kafka.max.block.ms", 60_000),
+        creates_topics=given.flag(_CREATE, True),
         once=_once(given, topic, acks, streaming=streaming),
     )
 

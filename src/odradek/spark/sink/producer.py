@@ -56,6 +56,7 @@ class ProducerSetting:
     """Without any batch being taken."""
     metadata_timeout_s: float = 60
     """For a topic to be there."""
+    creates_topics: bool = True
 
 
 class Identity(NamedTuple):
@@ -142,7 +143,7 @@ class Producer:
     # --- topics
 
     async def partitions_of(self, topic: str) -> int:
-        """How many there are now. A topic that is not there is made, if the broker's settings say so.
+        """How many there are now. A topic that is not there is made, if both settings say so.
 
         Raises CannotWrite where there is no such topic when the time for it is up.
         """
@@ -174,7 +175,7 @@ class Producer:
         return None if value is None else int(value)
 
     async def _look_up(self, topic: str) -> TopicView:
-        view = (await self._client.look_up([topic], create=True)).topics[topic]
+        view = (await self._client.look_up([topic], create=self._setting.creates_topics)).topics[topic]
         if view.error is not None:
             raise view.error
         if not view.partitions:

@@ -91,6 +91,7 @@ class Task:
             request_bytes_max=self._options.request_bytes_max,
             delivery_timeout_s=self._options.delivery_timeout_s,
             metadata_timeout_s=self._options.metadata_timeout_s,
+            creates_topics=self._options.creates_topics,
         )
 
     def _encoder(self, producer: Producer, *, hashed: bool = False) -> Encoder:

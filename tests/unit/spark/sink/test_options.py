@@ -18,6 +18,8 @@ def test_defaults() -> None:
     options = read(NEEDED)
     assert (options.topic, options.acks, options.codec, options.once) == ("orders", -1, Codec.NONE, None)
     assert (options.batch_bytes_max, options.request_bytes_max) == (512 << 10, 1 << 20)
+    assert options.creates_topics
+    assert not read({**NEEDED, "kafka.allow.auto.create.topics": "false"}).creates_topics
 
 
 def test_names_are_taken_in_any_case() -> None:

@@ -45,6 +45,8 @@ class Stage:
         self.taken: dict[int, list[int]] = {}
         self.requests: list[list[int]] = []
         """Partitions of each."""
+        self.creations: list[bool] = []
+        """Whether those who looked the topic up would have had it made."""
         self.topic_id = TOPIC_ID
         self.partitions = 2
         self.leader = 1
@@ -52,6 +54,7 @@ class Stage:
 
     def answer(self, asked: Asked) -> None:
         if isinstance(asked.request, MetadataRequest):
+            self.creations.append(asked.request.allow_auto_topic_creation)
             asked.reply(self._metadata())
             return
         assert isinstance(asked.request, ProduceRequest)
@@ -126,6 +129,13 @@ def test_batches_of_different_partitions_go_together() -> None:
     deliver(stage, 0, 1, 0, 1, 0)
     assert stage.requests == [[0, 1], [0, 1], [0]]
     assert stage.taken == {0: [0, 1, 2], 1: [0, 1]}
+
+
+@pytest.mark.parametrize("creates", [True, False])
+def test_a_topic_is_made_only_where_the_setting_says_so(creates: bool) -> None:
+    stage = Stage(once())
+    deliver(stage, creates_topics=creates)
+    assert stage.creations == [creates]
 
 
 def test_a_request_stays_below_its_limit() -> None:
