@@ -22,6 +22,8 @@ _LATENCIES_US = {
 _OPERATIONS = {"compute": ("login", "list", "deploy", "resize"), "storage": ("list", "snapshot", "read", "write")}
 _ERROR_SHARE, _ERROR_SHARE_SLOW = 0.01, 0.08
 _NIGHT_SHARE = 0.25
+WORKDAY_LOAD = (1 + _NIGHT_SHARE) / 2
+"""Of the busiest hour, on average over a working day."""
 _WEEKEND_SHARE = 0.4
 _DAYS_OF_WEEK, _WORKDAYS = 7, 5
 

@@ -20,7 +20,10 @@ _BROKEN_SHARE = (1.08, 1.35)
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """What is simulated. Every `offender_every`th driver drives on when a break is due."""
+    """What is simulated. Every `offender_every`th driver drives on when a break is due.
+
+    Trucks set out one after the other, evenly over `spread_ms`.
+    """
 
     seed: int
     trucks: int
@@ -28,6 +31,7 @@ class Fleet:
     rule: DrivingRule = EUROPEAN_RULE
     offender_every: int = 5
     interval_ms: int = INTERVAL_MS
+    spread_ms: int = 0
 
     def country(self) -> Country:
         """The same for all seeds: there are maps of it."""
@@ -43,7 +47,7 @@ class Fleet:
         name, driver = f"truck-{truck:04}", f"driver-{truck:04}"
         offends = truck % self.offender_every == 0
         ride = _Ride(rng, country, self.rule, offends=offends)
-        now_ms = self.start_ms + rng.randrange(self.interval_ms)
+        now_ms = self.start_ms + self.spread_ms * truck // self.trucks + rng.randrange(self.interval_ms)
         while True:
             place, speed_kmh = ride.advance(self.interval_ms)
             told = {
