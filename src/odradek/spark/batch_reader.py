@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
+from odradek.model.topic_partition import TopicPartition
 from odradek.spark.filters import Narrowing, narrow
-from odradek.spark.reading import read_range
-from odradek.spark.reading.range import Range
+from odradek.spark.reading import read_ranges
 from odradek.spark.told import told_in_one_line, told_while_reading
 from odradek.spark.worker import in_task
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from odradek.model.topic_partition import TopicPartition
     from odradek.spark.options import SourceOptions
+    from odradek.spark.reading.range import Range
 
 
 class BatchReader(DataSourceReader):
@@ -28,27 +28,24 @@ class BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         from odradek.spark.batch_planning import partitions_now, plan_batch
+        from odradek.spark.planning import gather
 
         with told_in_one_line():
             if self._options.resolve_when_read:
                 return [InputPartition(each) for each in partitions_now(self._options)]
-            return [InputPartition(each) for each in plan_batch(self._options, self._narrowing)]
+            ranges = plan_batch(self._options, self._narrowing)
+            return [InputPartition(each) for each in gather(ranges, self._options.tasks_max)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:  # Spark's own, where there is nothing to read
             return iter(())
         return told_while_reading(in_task(self._read(partition.value)))
 
-    def _read(self, what: Range | TopicPartition) -> Iterator[pa.RecordBatch]:
-        if isinstance(what, Range):
-            return read_range(what, self._options.reading)
-        return self._read_partition(what)
-
-    def _read_partition(self, partition: TopicPartition) -> Iterator[pa.RecordBatch]:
+    def _read(self, what: tuple[Range, ...] | TopicPartition) -> Iterator[pa.RecordBatch]:
         from odradek.spark.batch_planning import plan_partition
 
-        for each in plan_partition(self._options, partition):
-            yield from read_range(each, self._options.reading)
+        ranges = plan_partition(self._options, what) if isinstance(what, TopicPartition) else what
+        yield from read_ranges(ranges, self._options.reading)
 
 
 class FilteringBatchReader(BatchReader):

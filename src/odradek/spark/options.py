@@ -1,4 +1,4 @@
-"""The options of the source: those of Spark's own Kafka connector; columns, maxBytesPerTrigger and resolveOffsets."""
+"""The options of the source: those of Spark's own Kafka connector, and some more that are told in the docs."""
 
 import logging
 import re
@@ -26,7 +26,8 @@ _PLAIN = (
     *("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets", _STRATEGY),
     *_ENDINGS,
     *_PER_TRIGGER,
-    *("failOnDataLoss", "minPartitions", "maxRecordsPerPartition", "groupIdPrefix", "includeHeaders", "columns"),
+    *("failOnDataLoss", "minPartitions", "maxPartitions", "maxRecordsPerPartition", "groupIdPrefix"),
+    *("includeHeaders", "columns"),
     _RESOLVE,
     *("kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"),
 )
@@ -81,6 +82,7 @@ class SourceOptions:
     """Each task of a batch query looks up where its partition starts and ends, not the planner."""
     pieces_min: int | None
     piece_rows_max: int | None
+    tasks_max: int | None
     limits: Limits
     group_id: str | None
     """Named by the user."""
@@ -114,6 +116,7 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None) -> Sou
         resolve_when_read=_resolve_when_read(given, starting, ending, streaming),
         pieces_min=given.whole("minPartitions"),
         piece_rows_max=given.whole("maxRecordsPerPartition"),
+        tasks_max=_tasks_max(given),
         limits=_limits(given),
         group_id=given.text("kafka.group.id"),
         group_prefix=given.text("groupIdPrefix") or _GROUP_PREFIX,
@@ -219,6 +222,13 @@ def _check_order(starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartit
         if start > ends[partition] >= 0:
             why = f"{partition} would end at {ends[partition]}, before its start, {start}"
             raise InvalidOption(option, why, "mend one of the two")
+
+
+def _tasks_max(given: GivenOptions) -> int | None:
+    for name in ("minPartitions", "maxRecordsPerPartition"):
+        if name in given and "maxPartitions" in given:
+            raise InvalidOption("maxPartitions", f"{name} asks for more tasks", "give just one of the two")
+    return given.whole("maxPartitions")
 
 
 def _limits(given: GivenOptions) -> Limits:

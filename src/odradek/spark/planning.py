@@ -53,6 +53,24 @@ def split(ranges: Sequence[Range], *, pieces_min: int | None, rows_max: int | No
     return [piece for each in found for piece in _cut(each, 1 if each in small else _share(each, rest, pieces))]
 
 
+def gather(ranges: Sequence[Range], tasks_max: int | None) -> list[tuple[Range, ...]]:
+    """What each task reads: a range of its own, or where there are more ranges than tasks several, of about as many
+    offsets in all tasks. The same for the same ranges."""
+    if tasks_max is None or len(ranges) <= tasks_max:
+        return [(each,) for each in ranges]
+    tasks: list[list[Range]] = [[] for _ in range(tasks_max)]
+    offsets = [0] * tasks_max
+    for each in sorted(ranges, key=_size, reverse=True):
+        least = min(range(tasks_max), key=lambda number: (offsets[number], len(tasks[number])))
+        tasks[least].append(each)
+        offsets[least] += _size(each)
+    return [tuple(sorted(each, key=_place)) for each in tasks]
+
+
+def _place(each: Range) -> tuple[str, int, int]:
+    return (each.topic, each.partition, each.start)
+
+
 def _size(each: Range) -> int:
     return each.end - each.start
 

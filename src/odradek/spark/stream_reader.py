@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from odradek.spark.reading import read_range
+from odradek.spark.reading import read_ranges
 from odradek.spark.told import told_in_one_line, told_while_reading
 from odradek.spark.worker import in_task
 
@@ -50,13 +50,14 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         from odradek.spark.offsets import Position
+        from odradek.spark.planning import gather
 
         with told_in_one_line():
             ranges = self._driving().ranges(Position.from_json(start), Position.from_json(end))
-            return [InputPartition(each) for each in ranges]
+            return [InputPartition(each) for each in gather(ranges, self._options.tasks_max)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return told_while_reading(in_task(read_range(partition.value, self._options.reading)))
+        return told_while_reading(in_task(read_ranges(partition.value, self._options.reading)))
 
     def commit(self, end: dict[str, Any]) -> None:
         from odradek.spark.offsets import Position

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.planning import limit_bytes, limit_rows, split
+from odradek.spark.planning import gather, limit_bytes, limit_rows, split
 from odradek.spark.reading.range import Range
 
 OFFSETS = st.integers(0, 1 << 40)
@@ -22,6 +22,15 @@ def test_pieces_cover_the_ranges(bounds: list[list[int]], pieces_min: int | None
         edges = [each.start, *(piece.end for piece in mine)] if mine else [each.end]
         assert [piece.start for piece in mine] == edges[:-1]
         assert edges[-1] == each.end
+
+
+@given(BOUNDS, st.integers(1, 12))
+def test_tasks_have_each_range_once(bounds: list[list[int]], tasks_max: int) -> None:
+    ranges = [Range("t", bytes(16), number, start, end) for number, (start, end) in enumerate(bounds)]
+    tasks = gather(ranges, tasks_max)
+    assert len(tasks) == min(len(ranges), tasks_max)
+    assert sorted(each.partition for task in tasks for each in task) == list(range(len(ranges)))
+    assert all(task for task in tasks)
 
 
 @given(BOUNDS, st.integers(1, 1 << 41), st.floats(0.5, 1e6))

@@ -1,7 +1,7 @@
 """Limits and pieces, with figures that Spark's connector has for the same."""
 
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.planning import limit_bytes, limit_rows, split
+from odradek.spark.planning import gather, limit_bytes, limit_rows, split
 from odradek.spark.reading.range import Range
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
@@ -45,6 +45,16 @@ def test_large_ranges_are_cut_to_get_to_a_number_of_pieces() -> None:
     assert pieces(split(ranges(5), pieces_min=3, rows_max=None)) == [(0, 0, 1), (0, 1, 3), (0, 3, 5)]
     assert pieces(split(ranges(1000, 10), pieces_min=3, rows_max=None)) == [(0, 0, 500), (0, 500, 1000), (1, 0, 10)]
     assert len(split(ranges(1, 10_000, 10_000), pieces_min=10, rows_max=None)) == 11
+
+
+def test_small_ranges_share_a_task() -> None:
+    assert [pieces(list(task)) for task in gather(ranges(10, 3), 2)] == [[(0, 0, 10)], [(1, 0, 3)]]
+    assert [pieces(list(task)) for task in gather(ranges(10, 3), None)] == [[(0, 0, 10)], [(1, 0, 3)]]
+    assert [pieces(list(task)) for task in gather(ranges(3, 10, 4, 2), 2)] == [
+        [(1, 0, 10)],
+        [(0, 0, 3), (2, 0, 4), (3, 0, 2)],
+    ]
+    assert gather([], 2) == []
 
 
 def test_no_piece_has_more_than_so_many_rows() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pyarrow as pa
 
@@ -26,3 +26,9 @@ def read_range(range: Range, setting: ReadSetting) -> Iterator[pa.RecordBatch]:
     from odradek.spark.reading.reader import read
 
     return read(range, setting)
+
+
+def read_ranges(ranges: Sequence[Range], setting: ReadSetting) -> Iterator[pa.RecordBatch]:
+    """One behind the other."""
+    for each in ranges:
+        yield from read_range(each, setting)
