@@ -16,6 +16,7 @@ from odradek.model.errors import OdradekError
 
 NOUNS = {
     "serve": "run a broker (under construction: see the README)",
+    "demo": "run a broker, live events, the jobs on Spark and a page with their results",
     "topics": "list, describe, create, alter and delete topics",
     "configs": "show and change settings of topics and brokers",
     "groups": "list, describe, reset and delete consumer groups",
@@ -23,6 +24,7 @@ NOUNS = {
     "produce": "send records to a topic",
     "consume": "print the records of a topic",
     "pipeline": "list and run the jobs on Spark",
+    "console": "show live results in a browser",
     "log": "check and print the files of a data directory",
 }
 

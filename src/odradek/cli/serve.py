@@ -3,12 +3,11 @@
 import argparse
 import asyncio
 import logging
-import os
 import signal
 import socket
-import stat
 import sys
 
+from odradek.cli import attached as attached_to
 from odradek.cli.main import EXIT_FAILED
 from odradek.model.broker_config import BrokerConfig, SecurityProtocol
 from odradek.model.broker_config.addresses import ANY_HOST
@@ -18,7 +17,6 @@ from odradek.server.log_lines import JsonFormat, LineFormat
 from odradek.server.node import Listening, Node, NodeSetting
 
 EXIT_USAGE = 2
-_STDIN = 0
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +43,8 @@ def serve(options: argparse.Namespace) -> int:
     try:
         config = load(options.config, options.set, options.data, options.listen)
         setting = _setting(config, ignore_acls=options.ignore_acls)
-        if options.attached and not _is_pipe(_STDIN):
-            raise InvalidConfig("--attached: standard input must be a pipe")
+        if options.attached:
+            attached_to.check()
         _run(setting, attached=options.attached)
     except (InvalidConfig, DirectoryInUse) as error:
         return _complain(error, EXIT_USAGE)
@@ -86,11 +84,6 @@ def _listening(config: BrokerConfig) -> tuple[Listening, ...]:
     )
 
 
-def _is_pipe(fd: int) -> bool:
-    mode = os.fstat(fd).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
-
-
 def _run(setting: NodeSetting, *, attached: bool) -> None:
     if sys.platform == "win32":
         asyncio.run(_serve(setting, attached=attached))
@@ -106,7 +99,7 @@ async def _serve(setting: NodeSetting, *, attached: bool) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     if attached:
-        loop.add_reader(_STDIN, _stop_at_end, stop)
+        attached_to.watch(stop)
     node = await Node.start(setting, when_failed=stop.set)
     try:
         address = "{}:{}".format(*node.address)
@@ -119,10 +112,3 @@ async def _serve(setting: NodeSetting, *, attached: bool) -> None:
     if node.failure is not None:
         raise StorageFailed(node.failure)
     logger.info("stopped")
-
-
-def _stop_at_end(stop: asyncio.Event) -> None:
-    """Whoever holds the other end of standard input closed it, or is no more."""
-    if not os.read(_STDIN, 4096):
-        asyncio.get_running_loop().remove_reader(_STDIN)
-        stop.set()

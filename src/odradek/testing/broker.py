@@ -134,7 +134,7 @@ class RunningBroker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=output,
-                env=_environment(),
+                env=environment(),
                 process_group=0,
             )
 
@@ -193,7 +193,7 @@ def running_broker(
         broker.stop()
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """This process's own. Where Python is told to leave no bytecode, the broker's is kept elsewhere: to compile it
     takes as long as all the rest of a start."""
     given = dict(os.environ)

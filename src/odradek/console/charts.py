@@ -1,0 +1,165 @@
+"""Charts, as options of ECharts. Colours are variables of the style sheet, so that light and dark need no new chart."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from odradek.console.centres import Centre
+from odradek.console.rows import Activity
+
+Options = dict[str, Any]
+
+_QUANTILES = (("p50_us", "p50", "var(--p50)"), ("p95_us", "p95", "var(--p95)"), ("p99_us", "p99", "var(--p99)"))
+_LABEL = {"color": "var(--soft)", "fontSize": 10, "fontFamily": "inherit"}
+_TIME_LABEL = "(ms) => new Date(ms).toISOString().slice(11, 16)"
+_MS_LABEL = "(ms) => ms >= 1000 ? ms / 1000 + ' s' : ms + ' ms'"
+_MS_VALUE = "(ms) => ms == null ? '-' : ms >= 1000 ? (ms / 1000).toFixed(2) + ' s' : ms.toFixed(1) + ' ms'"
+_MEAN_TOP = 58
+"""In percent: where the lower chart begins."""
+
+
+def activity_chart(activity: Sequence[Activity]) -> Options:
+    users = [[each.end_ms, each.users] for each in activity]
+    centres = [[each.end_ms, each.centres] for each in activity]
+    return {
+        **_common(),
+        "grid": {"left": 36, "right": 30, "top": 22, "bottom": 20},
+        "xAxis": _time_axis(0, labels=True),
+        "yAxis": [
+            _value_axis(0, "users"),
+            {**_value_axis(0, "data centres"), "splitLine": {"show": False}, "minInterval": 1, "min": 0},
+        ],
+        "series": [
+            _line("users", users, "var(--p95)", areaStyle={"color": "var(--p95)", "opacity": 0.08}),
+            _line("data centres", centres, "var(--soft)", yAxisIndex=1, step="end"),
+        ],
+    }
+
+
+def latency_chart(centre: Centre | None) -> Options:
+    """Above the quantiles, below the mean in its band; anomalies are marked in both."""
+    return {
+        **_common(),
+        "grid": [
+            {"left": 48, "right": 12, "top": 24, "height": "38%"},
+            {"left": 48, "right": 12, "top": f"{_MEAN_TOP}%", "bottom": 20},
+        ],
+        "axisPointer": {"link": [{"xAxisIndex": "all"}]},
+        "xAxis": [_time_axis(0, labels=False), _time_axis(1, labels=True)],
+        "yAxis": [
+            {**_value_axis(0, ""), "type": "log", "axisLabel": {**_LABEL, ":formatter": _MS_LABEL}},
+            {**_value_axis(1, ""), "axisLabel": {**_LABEL, ":formatter": _MS_LABEL}, "splitNumber": 3},
+        ],
+        "series": [*_quantiles(centre), *_means(centre)],
+    }
+
+
+def _quantiles(centre: Centre | None) -> list[Options]:
+    trends = centre.trends if centre else ()
+    lines = [
+        _line(name, [[each.start_ms, _ms(getattr(each, field))] for each in trends], colour)
+        for field, name, colour in _QUANTILES
+    ]
+    areas = [
+        [{"xAxis": mean.start_ms - 30_000}, {"xAxis": mean.start_ms + 30_000}]
+        for mean in (centre.means if centre else ())
+        if mean.is_anomaly
+    ]
+    shade = {"color": "var(--alarm)", "opacity": 0.1}
+    lines[0]["markArea"] = {"silent": True, "animation": False, "itemStyle": shade, "data": areas}
+    return lines
+
+
+def _means(centre: Centre | None) -> list[Options]:
+    means = centre.means if centre else ()
+    banded = [(each.start_ms, *each.band_us) for each in means if each.band_us is not None]
+    hidden: Mapping[str, Any] = {
+        "stack": "band",
+        "silent": True,
+        "tooltip": {"show": False},
+        "xAxisIndex": 1,
+        "yAxisIndex": 1,
+    }
+    low = _line("low", [[at, _ms(low)] for at, low, _ in banded], "transparent", **hidden)
+    span = _line(
+        "band",
+        [[at, _ms(high - low)] for at, low, high in banded],
+        "transparent",
+        areaStyle={"color": "var(--band)", "opacity": 0.5},
+        **hidden,
+    )
+    mean = _line(
+        "mean", [[each.start_ms, _ms(each.mean_us)] for each in means], "var(--p95)", xAxisIndex=1, yAxisIndex=1
+    )
+    anomalies = {
+        "name": "anomaly",
+        "type": "scatter",
+        "xAxisIndex": 1,
+        "yAxisIndex": 1,
+        "symbol": "triangle",
+        "symbolSize": 9,
+        "itemStyle": {"color": "var(--alarm)"},
+        "tooltip": {"show": False},
+        "z": 5,
+        "data": [[each.start_ms, _ms(each.mean_us)] for each in means if each.is_anomaly],
+    }
+    return [low, span, mean, anomalies]
+
+
+def _common() -> Options:
+    return {
+        "animation": False,
+        "useUTC": True,
+        "textStyle": {"fontFamily": "inherit"},
+        "tooltip": {
+            "trigger": "axis",
+            "className": "tip",
+            "confine": True,
+            "transitionDuration": 0,
+            "axisPointer": {"type": "line", "lineStyle": {"color": "var(--soft)", "width": 1, "type": "solid"}},
+        },
+    }
+
+
+def _time_axis(grid: int, *, labels: bool) -> Options:
+    return {
+        "type": "time",
+        "gridIndex": grid,
+        "axisLine": {"lineStyle": {"color": "var(--line)"}},
+        "axisTick": {"show": False},
+        "splitLine": {"show": False},
+        "axisLabel": {**_LABEL, "show": labels, "hideOverlap": True, ":formatter": _TIME_LABEL},
+        "axisPointer": {"label": {"show": False}},
+    }
+
+
+def _value_axis(grid: int, name: str) -> Options:
+    return {
+        "type": "value",
+        "gridIndex": grid,
+        "name": name,
+        "nameTextStyle": _LABEL,
+        "nameGap": 8,
+        "splitNumber": 2,
+        "axisLabel": _LABEL,
+        "splitLine": {"lineStyle": {"color": "var(--line)", "width": 1}},
+    }
+
+
+def _line(name: str, data: Sequence[Sequence[float]], colour: str, **more: Any) -> Options:
+    is_latency = name.startswith("p") or name == "mean"
+    return {
+        "name": name,
+        "type": "line",
+        "showSymbol": False,
+        "lineStyle": {"width": 1.6, "color": colour},
+        "itemStyle": {"color": colour},
+        "emphasis": {"disabled": True},
+        "data": data,
+        **({"tooltip": {":valueFormatter": _MS_VALUE}} if is_latency else {}),
+        **more,
+    }
+
+
+def _ms(us: int) -> float:
+    # A logarithmic axis has no zero.
+    return max(us, 1) / 1000
