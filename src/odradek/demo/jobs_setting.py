@@ -1,0 +1,44 @@
+"""What the process with the jobs is told, and what it says. No Spark, so that whoever starts it needs none."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+UP, DRAIN, DRAINED = "up", "drain", "drained"
+
+_SHUFFLE_PARTITIONS = 2
+_STARTS_MAX = 12
+"""Spark gives a Python process ten seconds to start, and there are many of them: a slow machine needs more tries."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobsSetting:
+    bootstrap: str
+    checkpoint: str
+    master: str
+    configs: dict[str, str]
+    starts_max: int = _STARTS_MAX
+
+    def as_argument(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of_argument(cls, text: str) -> "JobsSetting":
+        return cls(**json.loads(text))
+
+
+def spark_configs(scratch: Path, master: str) -> dict[str, str]:
+    """All that Spark writes for itself goes below `scratch`."""
+    configs = {
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={scratch} -XX:-UsePerfData",
+        "spark.driver.memory": "1g",
+        "spark.local.dir": str(scratch),
+        "spark.log.level": "WARN",
+        "spark.sql.shuffle.partitions": str(_SHUFFLE_PARTITIONS),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if master.startswith("local"):
+        configs |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return configs
