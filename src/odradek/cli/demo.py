@@ -1,6 +1,7 @@
 """`odradek demo`: a broker, live events, the jobs on Spark and a page with their results."""
 
 import argparse
+import importlib
 import importlib.util
 import os
 import sys
@@ -16,7 +17,6 @@ from odradek.demo.screen import Lines, Terminal
 from odradek.demo.signals import noted_signals
 from odradek.demo.workplace import workplace
 from odradek.model.errors import InvalidConfig
-from odradek.spark.java import find_java_home
 
 _SPARK_PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "pyspark")
 _PAGE_PACKAGES = ("fastapi", "nicegui", "uvicorn")
@@ -46,8 +46,9 @@ def demo(options: argparse.Namespace) -> int:
     missing = [name for name in _SPARK_PACKAGES if not _is_there(name)]
     if missing:
         raise Misused(f"the demo needs {missing[0]}, which is not installed: pip install 'odradek[spark,console]'")
+    java = importlib.import_module("odradek.spark.java")  # by name: it may import what a broker is installed without
     setting = DemoSetting(
-        java_home=find_java_home(os.environ),
+        java_home=java.find_java_home(os.environ),
         bootstrap=_bootstrap(options.bootstrap),
         master=options.master,
         events_per_second=options.events_per_second,
