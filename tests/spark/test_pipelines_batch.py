@@ -3,6 +3,7 @@
 import base64
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain, islice, takewhile
 from random import Random
@@ -12,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from odradek.pipelines.activity import active_centres, active_users
-from odradek.pipelines.contract import AnomalyRule, DrivingRule, Windows
+from odradek.pipelines.contract import LETTER_BYTES_MAX, TEXT_BYTES_MAX, AnomalyRule, DrivingRule, Windows
 from odradek.pipelines.fleet import driving_alerts, latest_positions
 from odradek.pipelines.judging import NotUtc
 from odradek.pipelines.latency import latency_anomalies, latency_trends
@@ -73,9 +74,9 @@ def records(session: SparkSession, events: list[Event]) -> DataFrame:
     return session.createDataFrame(rows, SCHEMA).repartition(2)
 
 
-def found(rows: DataFrame) -> list[tuple[str, dict[str, Any]]]:
-    def text(key: str | bytes | bytearray) -> str:
-        return key if isinstance(key, str) else bytes(key).decode()
+def found(rows: DataFrame) -> list[tuple[Any, dict[str, Any]]]:
+    def text(key: str | bytes | bytearray | None) -> str | None:
+        return key if key is None or isinstance(key, str) else bytes(key).decode()
 
     return sorted(((text(row.key), json.loads(row.value)) for row in rows.collect()), key=str)
 
@@ -132,6 +133,33 @@ def test_dead_letters(session: SparkSession, trucks: list[Event], operations: li
         assert (fields["reason"], fields["topic"], fields["partition"]) == (event.reason, event.topic, 0), event
         assert key == event.key
         assert base64.b64decode(fields.get("value_base64", ""), validate=True) == (event.value or b"")
+
+
+def test_events_of_any_size_make_results_of_a_bounded_one(session: SparkSession, trucks: list[Event]) -> None:
+    good = next(event for event in trucks if event.reason is None)
+    fields = json.loads(good.value or b"")
+    long = "x" * (TEXT_BYTES_MAX + 1)
+    events = [
+        good,
+        replace(good, value=json.dumps({**fields, "driver": long[1:]}).encode()),
+        replace(good, value=json.dumps({**fields, "driver": long}).encode()),
+        replace(good, key=long),
+        replace(good, value=b"x" * LETTER_BYTES_MAX, key="y" * LETTER_BYTES_MAX),
+        replace(good, value=b"x" * (LETTER_BYTES_MAX + 1), key="y" * (LETTER_BYTES_MAX + 1)),
+    ]
+    rows = {fields["offset"]: (key, fields) for key, fields in found(dead_letters(records(session, events)))}
+    assert {offset: fields["reason"] for offset, (_, fields) in rows.items()} == {
+        2: "out_of_range:driver",
+        3: "out_of_range:key",
+        4: "not_json",
+        5: "not_json",
+    }
+    assert rows[4][0] == "y" * LETTER_BYTES_MAX
+    assert rows[5][0] is None
+    assert "value_bytes" not in rows[4][1]
+    assert rows[5][1]["value_bytes"] == LETTER_BYTES_MAX + 1
+    assert rows[5][1]["value_base64"] == rows[4][1]["value_base64"]
+    assert list(table(latest_positions(records(session, events)))) == [good.key]
 
 
 def test_a_session_in_another_zone_is_refused(session: SparkSession, trucks: list[Event]) -> None:

@@ -33,6 +33,10 @@ APART_MS = 3_600_000
 
 TIME = "time"
 """The field of every event that says when it was: ISO-8601 with milliseconds, in UTC."""
+TEXT_BYTES_MAX = 1000
+"""Of a text and of the key, in UTF-8: so a result is never larger than its topic takes, whatever is sent."""
+LETTER_BYTES_MAX = 1 << 20
+"""Of the value of a dead letter: of one that is larger, the first bytes are kept."""
 MOVING_KMH = 1.0
 """A truck at this speed or above is driven."""
 
@@ -116,8 +120,9 @@ class AnomalyRule:
 
 
 class Reason:
-    """Why an event counts for nothing. Where a field is at fault, its name follows after a colon."""
+    """Why an event counts for nothing. Where a field is at fault, or the key, its name follows after a colon."""
 
+    KEY = "key"
     EMPTY = "empty"
     NOT_JSON = "not_json"
     MISSING = "missing"

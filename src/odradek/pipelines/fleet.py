@@ -1,9 +1,13 @@
 """Jobs about trucks: where each is, and whose driver needs a break."""
 
+import json
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import astuple
 from typing import Any
 
-from pyspark.sql import DataFrame, Row
+import pandas as pd  # type: ignore[import-untyped]
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -11,7 +15,9 @@ from odradek.pipelines.contract import EUROPEAN_RULE, MOVING_KMH, POSITION, TIME
 from odradek.pipelines.driving import Span, joined, recent, tell
 from odradek.pipelines.judging import accepted, result, time_text
 
-_SPANS = "spans array<struct<start_ms: long, end_ms: long, truck: string, told: boolean>>"
+_SHARES = 64
+"""Drivers are kept in so many shares, each with one state. Python asks Java for every state: a state for each driver
+would take longer than all the rest. It is part of what a checkpoint keeps, and must not change."""
 
 
 def latest_positions(records: DataFrame) -> DataFrame:
@@ -27,8 +33,9 @@ def latest_positions(records: DataFrame) -> DataFrame:
 def driving_alerts(records: DataFrame, rule: DrivingRule = EUROPEAN_RULE) -> DataFrame:
     """One for each time in which a driver drives longer than the rule allows without a break, as soon as it is so."""
     driven = accepted(records, POSITION).where(f.col("speed_kmh") >= MOVING_KMH)
-    moments = driven.select("driver", "truck", f.unix_millis(TIME).alias("at_ms"))
-    alerts = moments.groupBy("driver").transformWithState(
+    share = f.pmod(f.xxhash64("driver"), f.lit(_SHARES)).alias("share")
+    moments = driven.select(share, "driver", "truck", f.unix_millis(TIME).alias("at_ms"))
+    alerts = moments.groupBy("share").transformWithStateInPandas(
         _Driving(rule), "driver string, truck string, since_ms long", "Update", "None"
     )
     since = time_text(f.timestamp_millis("since_ms")).alias("since")
@@ -38,20 +45,30 @@ def driving_alerts(records: DataFrame, rule: DrivingRule = EUROPEAN_RULE) -> Dat
 
 
 class _Driving(StatefulProcessor):
-    """Keeps the spans of driving of each driver, as `driving` has them."""
+    """Keeps the spans of driving of each driver of a share, as `driving` has them: as JSON, by driver."""
 
     def __init__(self, rule: DrivingRule) -> None:
         self._rule = rule
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        self._spans = handle.getValueState("spans", _SPANS)
+        self._drivers = handle.getValueState("drivers", "spans string")
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
-        state = self._spans.get()
-        before = [Span(*span) for span in state[0]] if state is not None else []
-        moments = (Span(row.at_ms, row.at_ms, row.truck) for row in rows)
-        spans, news = tell(joined([*before, *moments], self._rule), self._rule)
-        kept = [(span.start_ms, span.end_ms, span.truck, span.told) for span in recent(spans, self._rule)]
-        self._spans.update((kept,))
-        for span in news:
-            yield Row(driver=key[0], truck=span.truck, since_ms=span.start_ms)
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        state = self._drivers.get()
+        drivers = json.loads(state[0]) if state is not None else {}
+        alerts = []
+        for driver, moments in _by_driver(rows).items():
+            before = [Span(*span) for span in drivers.get(driver, ())]
+            spans, news = tell(joined([*before, *moments], self._rule), self._rule)
+            drivers[driver] = [astuple(span) for span in recent(spans, self._rule)]
+            alerts += [(driver, span.truck, span.start_ms) for span in news]
+        self._drivers.update((json.dumps(drivers, separators=(",", ":")),))
+        yield pd.DataFrame(alerts, columns=("driver", "truck", "since_ms"))
+
+
+def _by_driver(frames: Iterator[Any]) -> dict[str, list[Span]]:
+    found: dict[str, list[Span]] = defaultdict(list)
+    for frame in frames:
+        for driver, truck, at_ms in zip(frame["driver"], frame["truck"], frame["at_ms"].tolist(), strict=True):
+            found[driver].append(Span(at_ms, at_ms, truck))
+    return found

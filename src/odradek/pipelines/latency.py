@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import astuple
 from typing import Any
 
-from pyspark.sql import DataFrame, Row
+import pandas as pd  # type: ignore[import-untyped]
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -16,6 +17,7 @@ from odradek.pipelines.series import Bucket, points
 DEFAULT_RULE = AnomalyRule()
 _KEPT_MS = LATE_MS + APART_MS
 _BUCKETS = "buckets array<struct<start_ms: long, count: long, sum_us: long>>"
+_COLUMNS = ("centre", "start_ms", "mean_us", "average_us", "deviation_us", "low_us", "high_us", "anomaly")
 _BAND = ("average_us", "deviation_us", "low_us", "high_us")
 _POINT = (
     "centre string, start_ms long, mean_us long, average_us long, deviation_us long, low_us long, high_us long,"
@@ -25,10 +27,6 @@ _POINT = (
 
 def latency_trends(records: DataFrame, windows: Windows = DEFAULT) -> DataFrame:
     """Exact quantiles and the rate, by window and data centre. A quantile is a latency that was seen."""
-    quantiles = [
-        f.expr(f"percentile_disc({share}) WITHIN GROUP (ORDER BY latency_us)").alias(name)
-        for name, share in (("p50_us", 0.5), ("p95_us", 0.95), ("p99_us", 0.99))
-    ]
     seen = (
         accepted(records, OPERATION)
         .withWatermark(TIME, WATERMARK)
@@ -36,13 +34,20 @@ def latency_trends(records: DataFrame, windows: Windows = DEFAULT) -> DataFrame:
         .agg(
             f.count("*").alias("events"),
             f.count(f.when(f.col("status") == "error", 1)).alias("errors"),
-            *quantiles,
+            # Spark's own percentiles keep a count for each value, and that three times.
+            f.sort_array(f.collect_list("latency_us")).alias("sorted"),
         )
     )
     start, end = window_edges()
     rate = (f.col("events") * 1000 / f.lit(windows.trend_ms)).alias("per_second")
-    columns = [*map(f.col, ("centre", "events", "errors")), rate, *map(f.col, ("p50_us", "p95_us", "p99_us"))]
+    quantiles = [_quantile(percent).alias(f"p{percent}_us") for percent in (50, 95, 99)]
+    columns = [*map(f.col, ("centre", "events", "errors")), rate, *quantiles]
     return seen.select(*result(f.concat_ws("|", start, "centre"), start, end, *columns))
+
+
+def _quantile(percent: int) -> Column:
+    """The smallest of `sorted`, of which there are `events`, with at least that share at or below it."""
+    return f.expr(f"element_at(sorted, int((events * {percent} + 99) div 100))")
 
 
 def latency_anomalies(records: DataFrame, rule: AnomalyRule = DEFAULT_RULE) -> DataFrame:
@@ -54,7 +59,7 @@ def latency_anomalies(records: DataFrame, rule: AnomalyRule = DEFAULT_RULE) -> D
     seen = accepted(records, OPERATION).select(
         "centre", (at_ms - at_ms % rule.window_ms).alias("start_ms"), f.col("latency_us")
     )
-    series = seen.groupBy("centre").transformWithState(_Series(rule), _POINT, "Update", "None")
+    series = seen.groupBy("centre").transformWithStateInPandas(_Series(rule), _POINT, "Update", "None")
     start = time_text(f.timestamp_millis("start_ms")).alias("window_start")
     end = time_text(f.timestamp_millis(f.col("start_ms") + rule.window_ms)).alias("window_end")
     columns = map(f.col, ("centre", "mean_us", *_BAND, "anomaly"))
@@ -70,16 +75,18 @@ class _Series(StatefulProcessor):
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._buckets = handle.getValueState("buckets", _BUCKETS)
 
-    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Row]:
+    def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
+        """Rows come and go as DataFrames of pandas: one by one they would take most of the time of a batch."""
         state = self._buckets.get()
         buckets = {start: Bucket(count, sum_us) for start, count, sum_us in (state[0] if state is not None else ())}
         changed = set()
-        for row in rows:
-            before = buckets.get(row.start_ms, Bucket(0, 0))
-            buckets[row.start_ms] = Bucket(before.count + 1, before.sum_us + row.latency_us)
-            changed.add(row.start_ms)
+        for frame in rows:
+            for start, count, sum_us in frame.groupby("start_ms")["latency_us"].agg(["count", "sum"]).itertuples():
+                before = buckets.get(start, Bucket(0, 0))
+                buckets[int(start)] = Bucket(before.count + int(count), before.sum_us + int(sum_us))
+                changed.add(int(start))
         horizon_ms = max(buckets) - _KEPT_MS - self._rule.history * self._rule.window_ms
         kept = [(start, *astuple(bucket)) for start, bucket in sorted(buckets.items()) if start >= horizon_ms]
         self._buckets.update((kept,))
-        for point in points(buckets, changed, self._rule):
-            yield Row(centre=key[0], **{name: getattr(point, name) for name in point.__slots__})
+        told = [(key[0], *astuple(point)) for point in points(buckets, changed, self._rule)]
+        yield pd.DataFrame(told, columns=_COLUMNS, dtype=object)  # numbers may be null

@@ -12,6 +12,8 @@ _DAY_MS = 86_400_000
 TABLE = {"cleanup.policy": "compact"}
 WINDOWED = {"cleanup.policy": "compact,delete", "retention.ms": str(7 * _DAY_MS)}
 """A table that grows by a row for every window: old windows go."""
+LARGE = {"max.message.bytes": str(3 * contract.LETTER_BYTES_MAX)}
+"""For a letter with the largest value, a third longer in base64, and the largest key."""
 _BEHIND = f"{(contract.LATE_MS + contract.APART_MS) // 60_000} minutes"
 _OPERATIONS = {"subscribePattern": contract.OPERATIONS_PATTERN}
 _TRUCKS = {"subscribe": contract.TRUCKS_GPS}
@@ -123,6 +125,7 @@ _ALL = (
         contract.DEAD_LETTERS,
         "that of the event",
         "rejects:dead_letters",
+        configs=LARGE,
     ),
 )
 JOBS = {job.name: job for job in _ALL}

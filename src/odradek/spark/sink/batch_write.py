@@ -1,0 +1,34 @@
+"""A batch of a stream written by the driver's own hand, where it comes often."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+from odradek.spark.sink.writers import BatchSink
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+_MESSAGE = "message"
+
+
+def write_batch(rows: DataFrame, options: Mapping[str, str]) -> None:
+    """What `rows.write.format("odradek").options(...).mode("append").save()` does, for less: Spark starts two Python
+    processes for each such call, one to plan it and one to commit it, and here they are the caller's.
+
+    Where it fails, what tasks have prepared is left to the next attempt at the same batch, or to the timeout of
+    transactions. Raises InvalidOption, BadSchema, SinkError, and what Spark raises.
+    """
+    sink = BatchSink(options, rows.schema, overwrite=False)
+
+    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        yield pa.RecordBatch.from_pydict({_MESSAGE: [pickle.dumps(sink.write(batches))]})
+
+    written = rows.mapInArrow(write, f"{_MESSAGE} binary").collect()
+    sink.commit_prepared([pickle.loads(row[_MESSAGE]) for row in written])
