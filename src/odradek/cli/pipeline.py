@@ -4,15 +4,17 @@ import argparse
 import importlib
 import json
 import logging
+import signal
 import sys
 from threading import Event
-from types import ModuleType
+from types import FrameType, ModuleType
 
 from odradek.cli import reaching
 from odradek.cli.main import Misused
 from odradek.cli.streams import lenient
 from odradek.cli.table import table
 from odradek.cli.verbs import Verbs
+from odradek.pipelines import topics
 from odradek.pipelines.registry import JOBS, Job, job_named
 from odradek.server.log_lines import LineFormat
 
@@ -33,7 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--checkpoint", metavar="DIR", required=True, help="where jobs keep how far they are, each in a directory in it"
     )
     running.add_argument("--once", action="store_true", help="end when all that is there now is read")
+    running.add_argument(
+        "--skip-lost", action="store_true", help="go on without events that expired before they were read"
+    )
     running.add_argument("--events-per-batch", metavar="N", type=_positive, help="about so many at a time at most")
+    running.add_argument(
+        "--interval", metavar="SECONDS", type=_positive, default=1, help="how often results are told, at most (1)"
+    )
     running.add_argument(
         "--shuffle-partitions", metavar="N", type=_positive, default=2, help="tasks that keep state (2); fixed for good"
     )
@@ -88,8 +96,15 @@ def run(options: argparse.Namespace) -> int:
     handler.setFormatter(LineFormat())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     bootstrap = reaching.bootstrap_text(options, given)
-    runner.make_topics(jobs, bootstrap)  # before Spark, which takes seconds: a wrong address is told at once
-    setting = runner.Setting(bootstrap, options.checkpoint, options.once, options.events_per_batch)
+    topics.make_topics(jobs, bootstrap)  # before Spark, which takes seconds: a wrong address is told at once
+    setting = runner.Setting(
+        bootstrap,
+        options.checkpoint,
+        once=options.once,
+        events_per_batch=options.events_per_batch,
+        skip_lost=options.skip_lost,
+        interval_s=options.interval,
+    )
     configs = {
         "spark.log.level": "FATAL",  # what a job stops for, the runner tells in a line
         "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
@@ -97,12 +112,25 @@ def run(options: argparse.Namespace) -> int:
     }
     spark = importlib.import_module("odradek.spark").session("odradek-pipeline", options.master, **configs)
     stop = Event()
+    _stop_on_signals(stop)
     try:
         runner.run_all(spark, jobs, setting, stop)
     finally:
         stop.set()
         spark.stop()
     return 0
+
+
+def _stop_on_signals(stop: Event) -> None:
+    """After Spark, whose own handler of Ctrl-C ends batches in the middle. A second signal does not wait for them."""
+
+    def note(_number: int, _frame: FrameType | None) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, note)
 
 
 def _with_spark(module: str) -> ModuleType:

@@ -1,13 +1,13 @@
 """Runs jobs as streams: makes their topics, starts them from their checkpoints, and again when they stop."""
 
-import asyncio
 import logging
-import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import Event
+from itertools import count
+from threading import Event, Lock
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -15,16 +15,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import odradek.spark
-from odradek.client.client import Client, parse_bootstrap
 from odradek.client.errors import ClientError
-from odradek.client.setting import ClientSetting
-from odradek.client.topics import NewTopic, create_topics
-from odradek.model.error_code import ErrorCode
 from odradek.model.errors import OdradekError
+from odradek.pipelines.checkpoints import check_owner, checkpoint_of, group_prefix
 from odradek.pipelines.contract import time_text
+from odradek.pipelines.failures import failure_of
 from odradek.pipelines.job_progress import BatchDone, JobProgress, State, Tell, batch_done
 from odradek.pipelines.progress_topic import ProgressTopic
-from odradek.pipelines.registry import Job
+from odradek.pipelines.registry import LARGE, Job
+from odradek.pipelines.topics import NoInput, make_topics, missing_inputs
+from odradek.spark.sink.batch_write import write_batch
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,16 @@ _LOOK_S = 1
 _QUIET_MAX = 10
 """A job tells how it is at least once in so many looks, so that one that has died is known."""
 _ID_S = 60.0
-_OURS = re.compile(r"\bodradek(?:\.\w+)+: (.+)")
+_WRITTEN_S = 5.0
+_AWAY_PAUSE_S = 3.0
+_AWAY_LOOKS_MAX = 200
+_LOOKS_A_LINE = 10
+# A result topic is made by the runner, which knows how it must be. One that is gone is not waited for: it is made anew.
+_WRITING = {
+    "kafka.allow.auto.create.topics": "false",
+    "kafka.max.block.ms": "5000",
+    "kafka.max.request.size": LARGE["max.message.bytes"],
+}
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # The only store that takes a state with a schema of its own; it also keeps large states out of the heap.
@@ -48,28 +57,39 @@ _SETTINGS = {
 
 
 class JobFailed(OdradekError):
-    """A job ended and was started again as often as it may be."""
+    """A job has ended for a reason that does not pass, or that did not pass in time."""
 
-    def __init__(self, job: Job, starts: int, reason: str) -> None:
-        super().__init__(f"job {job.name} failed {starts} times without a batch in between: {reason}")
+    def __init__(self, job: Job, reason: str) -> None:
+        super().__init__(f"job {job.name} {reason}")
 
 
-class CannotMakeTopic(OdradekError):
-    """The cluster refused a result topic."""
+class Stopped(OdradekError):
+    """A batch comes too late to be written."""
+
+
+class BrokersAway(OdradekError):
+    """They were there before."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"no broker has answered for {_AWAY_LOOKS_MAX * _AWAY_PAUSE_S / 60:g} minutes: {reason}")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """`checkpoint` is a directory in which every job has one of its own. With `once`, a job ends at what is there.
 
-    A job is started `starts_max` times without a batch in between; then it ends with what it failed with.
+    With `skip_lost`, events that have expired before they were read are passed over; else they end the job. A job is
+    started `starts_max` times without a batch in between; then it ends with what it failed with. A batch begins
+    `interval_s` after the one before it, or when that is done.
     """
 
     bootstrap: str
     checkpoint: str
     once: bool = False
     events_per_batch: int | None = None
+    skip_lost: bool = False
     starts_max: int = 6
+    interval_s: float = 1.0
 
 
 def prepared(spark: SparkSession) -> SparkSession:
@@ -81,27 +101,38 @@ def prepared(spark: SparkSession) -> SparkSession:
     return session
 
 
-def make_topics(jobs: Sequence[Job], bootstrap: str) -> None:
-    """Those of the results that are not there. Raises CannotMakeTopic."""
-    topics = [NewTopic(name=job.result, partitions=job.partitions, configs=job.configs) for job in jobs]
+class Gate:
+    """Lets batches be written one at a time, and none once it is told to stop."""
 
-    async def make() -> None:
-        setting = ClientSetting(client_id="odradek-pipelines")
-        async with await Client.connect(parse_bootstrap(bootstrap), setting) as client:
-            for name, refused in (await create_topics(client, topics)).items():
-                if refused is not None and refused.code != ErrorCode.TOPIC_ALREADY_EXISTS:
-                    raise CannotMakeTopic(f"topic {name} cannot be made: {refused}")
+    def __init__(self, stop: Event) -> None:
+        self._stop = stop
+        self._writing = Lock()
 
-    asyncio.run(make())
+    @contextmanager
+    def passing(self) -> Iterator[None]:
+        """Raises Stopped: a batch that is not written must not be taken for done."""
+        with self._writing:
+            if self._stop.is_set():
+                raise Stopped
+            yield
+
+    def wait(self) -> None:
+        """For the batch that is being written, a few seconds at most: a query that is stopped in the middle of one
+        leaves transactions open, and those who read committed records wait for these."""
+        if self._writing.acquire(timeout=_WRITTEN_S):
+            self._writing.release()
 
 
-def start(session: SparkSession, job: Job, setting: Setting) -> StreamingQuery:
+def start(session: SparkSession, job: Job, setting: Setting, gate: Gate | None = None) -> StreamingQuery:
     """One query of a job, on a session from `prepared`."""
     options = {
         "kafka.bootstrap.servers": setting.bootstrap,
         "kafka.isolation.level": "read_committed",
         "startingOffsets": "earliest",
-        "groupIdPrefix": f"pipeline-{job.name}",
+        "groupIdPrefix": group_prefix(job),
+        "failOnDataLoss": "false" if setting.skip_lost else "true",
+        # As many tasks read as keep state. One for each partition would cost more than what is in most of them.
+        "maxPartitions": str(session.conf.get("spark.sql.shuffle.partitions")),
         **job.source,
     }
     if setting.events_per_batch is not None:
@@ -113,61 +144,100 @@ def start(session: SparkSession, job: Job, setting: Setting) -> StreamingQuery:
     writer = (
         rows.writeStream.queryName(job.name)
         .outputMode("update")
-        .foreachBatch(_writer(job, setting.bootstrap, query_id))
-        .option("checkpointLocation", f"{setting.checkpoint.rstrip('/')}/{job.name}")
+        .foreachBatch(_writer(job, setting.bootstrap, query_id, gate or Gate(Event())))
+        .option("checkpointLocation", checkpoint_of(job, setting.checkpoint))
     )
-    query = (writer.trigger(availableNow=True) if setting.once else writer).start()
+    often = f"{setting.interval_s * 1000:.0f} milliseconds"
+    query = (writer.trigger(availableNow=True) if setting.once else writer.trigger(processingTime=often)).start()
     query_id.set_result(str(query.id))
     return query
 
 
-def _writer(job: Job, bootstrap: str, query_id: "Future[str]") -> Callable[[DataFrame, int], None]:
+def _writer(job: Job, bootstrap: str, query_id: "Future[str]", gate: Gate) -> Callable[[DataFrame, int], None]:
     """Writes a batch. Results are updates of rows, and Spark has no update mode for Python sinks of streams: so each
     batch is written by itself, and is known by the id of the query, which its checkpoint keeps, and by its number."""
 
     def write(rows: DataFrame, number: int) -> None:
-        options = {"kafka.bootstrap.servers": bootstrap, "topic": job.result}
+        options = {"kafka.bootstrap.servers": bootstrap, "topic": job.result, **_WRITING}
         if job.exactly_once:
             told = {"txnAppId": f"{job.name}-{query_id.result(_ID_S)}", "txnVersion": str(number)}
             options |= {"exactlyOnce": "true", **told}
-        rows.write.format("odradek").options(**options).mode("append").save()
+        with gate.passing():
+            write_batch(rows, options)
 
     return write
 
 
 def run(session: SparkSession, job: Job, setting: Setting, stop: Event, tell: Tell) -> None:
-    """Until it is told to stop or, with `once`, has read what is there. Raises JobFailed, CannotMakeTopic.
+    """Until it is told to stop or, with `once`, has read what is there. Raises JobFailed.
 
     How it is, it tells whenever that changes, after batches, and now and then.
     """
-    starts = 0
+    starts, watch = 0, _Watch(job, tell)
     while not stop.is_set():
-        watch = _Watch(job, tell)
+        watch.last = None
         try:
-            make_topics([job], setting.bootstrap)  # a result topic that was deleted is made again
-            _follow(start(session, job, setting), watch, stop)
-            watch.tell(State.ENDED)
-            return
-        except (PySparkException, ClientError) as error:
+            _await_cluster(job, setting, stop, watch)
+            if stop.is_set():
+                break
+            check_owner(session, job, checkpoint_of(job, setting.checkpoint))
+            gate = Gate(stop)
+            _follow(start(session, job, setting, gate), watch, stop, gate)
+            break
+        except (PySparkException, OdradekError) as error:
+            if stop.is_set():
+                break
+            failure = failure_of(error)
             starts = 1 if watch.last is not None else starts + 1
-            reason = _reason(error)
-            if starts >= setting.starts_max:
-                watch.tell(State.FAILED, reason)
-                raise JobFailed(job, starts, reason) from None
-            log.warning("a job stopped and is started again", extra={"job": job.name, "reason": reason})
-            watch.tell(State.RESTARTING, reason)
+            if failure.is_lasting or starts >= setting.starts_max:
+                watch.tell(State.FAILED, failure.reason)
+                times = "stopped" if failure.is_lasting else f"failed {starts} times without a batch in between"
+                raise JobFailed(job, f"{times}: {failure.reason}") from None
+            log.warning("a job stopped and is started again", extra={"job": job.name, "reason": failure.reason})
+            watch.tell(State.RESTARTING, failure.reason)
             stop.wait(min(_PAUSE_S * 2 ** (starts - 1), _PAUSE_S_MAX))
-        except OdradekError as error:
-            watch.tell(State.FAILED, str(error))
-            raise
+    watch.tell(State.ENDED)
 
 
-def _follow(query: StreamingQuery, watch: "_Watch", stop: Event) -> None:
+def _await_cluster(job: Job, setting: Setting, stop: Event, watch: "_Watch") -> None:
+    """Until brokers answer and have what the job reads; then its result topic is made, if it is not there.
+
+    Topics may come whenever they do: they are waited for without an end, but with `once` not at all. Raises NoInput,
+    BrokersAway, and what make_topics raises.
+    """
+    away = 0
+    for look in count():
+        try:
+            missing = missing_inputs(job, setting.bootstrap)
+            if not missing:
+                make_topics([job], setting.bootstrap)  # one that was deleted is made again
+                return
+            away = 0
+            waits_for = NoInput(missing)
+            if setting.once:
+                raise waits_for
+            reason = str(waits_for)
+        except ClientError as error:
+            if failure_of(error).is_lasting:
+                raise
+            away += 1
+            reason = str(error)
+            if away >= _AWAY_LOOKS_MAX:
+                raise BrokersAway(reason) from None
+        if look % _LOOKS_A_LINE == 0:
+            log.warning("a job waits", extra={"job": job.name, "reason": reason})
+        watch.tell(State.RESTARTING, reason)
+        if stop.wait(_AWAY_PAUSE_S):
+            return
+
+
+def _follow(query: StreamingQuery, watch: "_Watch", stop: Event, gate: Gate) -> None:
     """To its end. Raises what it ends with."""
     watch.tell(State.RUNNING)
     while not query.awaitTermination(_LOOK_S):
         watch.look(query.lastProgress)
         if stop.is_set():
+            gate.wait()
             query.stop()
     watch.look(query.lastProgress)
 
@@ -225,12 +295,3 @@ class _Watch:
         if dropped and self.last is not None:
             fields = {"job": self._job.name, "batch": self.last.batch, "rows": dropped}
             log.error("rows came after their window was given up: partitions are too far apart", extra=fields)
-
-
-def _reason(error: Exception) -> str:
-    """One line. Where an error of ours is within what Spark says, that is what tells what to do."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    ours = next((found for line in lines if (found := _OURS.search(line))), None)
-    if ours is not None:
-        return ours[1]
-    return lines[0] if lines else type(error).__name__

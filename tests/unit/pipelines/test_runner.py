@@ -76,7 +76,8 @@ def queries(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[Query]], None]:
     def give(made: list[Query]) -> None:
         left = iter(made)
         monkeypatch.setattr(runner, "start", lambda *_: next(left))
-        monkeypatch.setattr(runner, "make_topics", lambda *_: None)
+        for check in ("missing_inputs", "make_topics", "check_owner"):
+            monkeypatch.setattr(runner, check, lambda *_: None)
 
     return give
 
@@ -96,11 +97,17 @@ def test_a_job_that_does_nothing_but_fail_is_given_up(queries: Callable[[list[Qu
     assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0]
 
 
-def test_an_error_of_ours_is_told_without_what_spark_says_around_it(queries: Callable[[list[Query]], None]) -> None:
-    told = "[STREAM_FAILED] Query [id = 1] ended:\nFailed: odradek.spark.cluster.NoSuchTopic: topic t does not exist"
-    queries([Query(0, told) for _ in range(STARTS_MAX)])
-    with pytest.raises(JobFailed, match=r"between: topic t does not exist$"):
-        run(NO_SPARK, JOB, SETTING, Stop(), nobody)
+def test_a_job_that_stops_for_what_does_not_pass_is_not_started_again(queries: Callable[[list[Query]], None]) -> None:
+    told: list[JobProgress] = []
+    queries([Query(1, "Failed: odradek.spark.reading.errors.DataLoss: t-0 has lost the offsets 1 to 2")])
+    stop = Stop()
+    with pytest.raises(JobFailed, match=r"^job truck-positions stopped: t-0 has lost the offsets 1 to 2 \("):
+        run(NO_SPARK, JOB, SETTING, stop, told.append)
+    assert stop.waited == []
+    assert (told[-1].state, told[-1].reason) == (
+        "failed",
+        "t-0 has lost the offsets 1 to 2 (pipeline run: --skip-lost)",
+    )
 
 
 def test_pauses_have_a_bound(queries: Callable[[list[Query]], None]) -> None:
@@ -110,13 +117,53 @@ def test_pauses_have_a_bound(queries: Callable[[list[Query]], None]) -> None:
     assert stop.waited == [1.0, 2.0, 4.0, 8.0, 16.0, 16.0, 16.0]
 
 
-def test_a_broker_that_is_away_counts_like_a_query_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brokers_that_are_away_are_waited_for(
+    queries: Callable[[list[Query]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries([Query(1, None)])
+    away = iter([True] * 199 + [False])
+
+    def make(*_: object) -> None:
+        if next(away):
+            raise ConnectionLost(Address("127.0.0.1", 1), "reset")
+
+    monkeypatch.setattr(runner, "make_topics", make)
+    stop = Stop()
+    run(NO_SPARK, JOB, SETTING, stop, nobody)
+    assert stop.waited == [3.0] * 199
+
+
+def test_but_not_for_ever(queries: Callable[[list[Query]], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    queries([])
+
     def refuse(*_: object) -> None:
         raise ConnectionLost(Address("127.0.0.1", 1), "reset")
 
-    monkeypatch.setattr(runner, "make_topics", refuse)
-    with pytest.raises(JobFailed, match="failed 6 times"):
+    monkeypatch.setattr(runner, "missing_inputs", refuse)
+    with pytest.raises(JobFailed, match=r"stopped: no broker has answered for 10 minutes: lost the connection to 127"):
         run(NO_SPARK, JOB, SETTING, Stop(), nobody)
+
+
+def test_a_topic_to_read_is_waited_for_with_a_line_now_and_then(
+    queries: Callable[[list[Query]], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    queries([Query(1, None)])
+    looks = iter([["topic trucks_gps"]] * 25 + [[]])
+    monkeypatch.setattr(runner, "missing_inputs", lambda *_: next(looks))
+    told: list[JobProgress] = []
+    run(NO_SPARK, JOB, SETTING, Stop(), told.append)
+    waits = "there is no topic trucks_gps; create it, or mend --bootstrap"
+    assert [record.reason for record in caplog.records] == [waits] * 3  # type: ignore[attr-defined]
+    assert (told[0].state, told[0].reason) == ("restarting", waits)
+
+
+def test_a_topic_to_read_is_not_waited_for_where_a_job_is_run_once(
+    queries: Callable[[list[Query]], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queries([])
+    monkeypatch.setattr(runner, "missing_inputs", lambda *_: ["topic trucks_gps"])
+    with pytest.raises(JobFailed, match=r"^job truck-positions stopped: there is no topic trucks_gps; create it"):
+        run(NO_SPARK, JOB, replace(SETTING, once=True), Stop(), nobody)
 
 
 def test_a_batch_in_between_starts_the_count_anew(queries: Callable[[list[Query]], None]) -> None:
