@@ -1,5 +1,6 @@
 """Data centres: who is active in them, and how long they take, window by window."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -39,6 +40,8 @@ class Centre:
     name: str
     users: int | None
     """Active now; None where nothing is known of it."""
+    last: Trend | None
+    """Of the last whole minute; None where nothing happened in it."""
     trends: tuple[Trend, ...]
     means: tuple[Mean, ...]
 
@@ -83,19 +86,27 @@ class Centres:
     def centres(self) -> tuple[Centre, ...]:
         names = sorted({*self._users, *self._trends, *self._means})
         window = self.activity()
-        return tuple(
-            Centre(name, self._users_now(name, window[-1].start_ms if window else None), *self._latency(name))
-            for name in names
-        )
+        users_at_ms = window[-1].start_ms if window else None
+        trend_at_ms = self._last_whole_ms()
+        found = []
+        for name in names:
+            trends, means = _windows(self._trends, name), _windows(self._means, name)
+            last = next((each for each in trends if each.start_ms == trend_at_ms), None)
+            found.append(Centre(name, self._users_now(name, users_at_ms), last, trends, means))
+        return tuple(found)
+
+    def _last_whole_ms(self) -> int | None:
+        """Where it begins: the newest window is still being filled, so it is the one before, if there is one."""
+        starts = {each.start_ms for series in self._trends.values() for each in series.windows()[-2:]}
+        return max(starts - {max(starts)}, default=max(starts)) if starts else None
 
     def _users_now(self, name: str, start_ms: int | None) -> int | None:
-        series = self._users.get(name)
-        windows = series.windows() if series else ()
+        windows = _windows(self._users, name)
         return next((each.users for each in windows if each.start_ms == start_ms), 0 if windows else None)
 
-    def _latency(self, name: str) -> tuple[tuple[Trend, ...], tuple[Mean, ...]]:
-        trends, means = self._trends.get(name), self._means.get(name)
-        return trends.windows() if trends else (), means.windows() if means else ()
+
+def _windows(by_centre: Mapping[str, Series[W]], name: str) -> tuple[W, ...]:
+    return by_centre[name].windows() if name in by_centre else ()
 
 
 def _put(by_centre: dict[str, Series[W]], name: str, row: W) -> None:

@@ -9,11 +9,12 @@ from odradek.console.rows import Activity
 Options = dict[str, Any]
 
 _QUANTILES = (("p50_us", "p50", "var(--p50)"), ("p95_us", "p95", "var(--p95)"), ("p99_us", "p99", "var(--p99)"))
-_LABEL = {"color": "var(--soft)", "fontSize": 10, "fontFamily": "inherit"}
+_FONT = "Roboto, system-ui, sans-serif"
+_LABEL = {"color": "var(--soft)", "fontSize": 10, "fontFamily": _FONT}
 _TIME_LABEL = "(ms) => new Date(ms).toISOString().slice(11, 16)"
 _MS_LABEL = "(ms) => ms >= 1000 ? ms / 1000 + ' s' : ms + ' ms'"
 _MS_VALUE = "(ms) => ms == null ? '-' : ms >= 1000 ? (ms / 1000).toFixed(2) + ' s' : ms.toFixed(1) + ' ms'"
-_MEAN_TOP = 58
+_MEAN_TOP = 57
 """In percent: where the lower chart begins."""
 
 
@@ -40,17 +41,28 @@ def latency_chart(centre: Centre | None) -> Options:
     return {
         **_common(),
         "grid": [
-            {"left": 48, "right": 12, "top": 24, "height": "38%"},
+            {"left": 48, "right": 12, "top": 8, "height": "47%"},
             {"left": 48, "right": 12, "top": f"{_MEAN_TOP}%", "bottom": 20},
         ],
         "axisPointer": {"link": [{"xAxisIndex": "all"}]},
         "xAxis": [_time_axis(0, labels=False), _time_axis(1, labels=True)],
         "yAxis": [
-            {**_value_axis(0, ""), "type": "log", "axisLabel": {**_LABEL, ":formatter": _MS_LABEL}},
+            {
+                **_value_axis(0, ""),
+                "type": "log",
+                "axisLabel": {**_LABEL, ":formatter": _MS_LABEL, "showMinLabel": False, "showMaxLabel": False},
+                **_extent(centre),
+            },
             {**_value_axis(1, ""), "axisLabel": {**_LABEL, ":formatter": _MS_LABEL}, "splitNumber": 3},
         ],
         "series": [*_quantiles(centre), *_means(centre)],
     }
+
+
+def _extent(centre: Centre | None) -> Options:
+    """A little more than what there is: whole powers of ten would leave most of the chart empty."""
+    shown = [us for each in (centre.trends if centre else ()) for us in (each.p50_us, each.p99_us)]
+    return {"min": _ms(min(shown)) * 0.8, "max": _ms(max(shown)) * 1.25} if shown else {}
 
 
 def _quantiles(centre: Centre | None) -> list[Options]:
@@ -88,7 +100,7 @@ def _means(centre: Centre | None) -> list[Options]:
         **hidden,
     )
     mean = _line(
-        "mean", [[each.start_ms, _ms(each.mean_us)] for each in means], "var(--p95)", xAxisIndex=1, yAxisIndex=1
+        "mean", [[each.start_ms, _ms(each.mean_us)] for each in means], "var(--mean)", xAxisIndex=1, yAxisIndex=1
     )
     anomalies = {
         "name": "anomaly",
@@ -109,7 +121,7 @@ def _common() -> Options:
     return {
         "animation": False,
         "useUTC": True,
-        "textStyle": {"fontFamily": "inherit"},
+        "textStyle": {"fontFamily": _FONT},
         "tooltip": {
             "trigger": "axis",
             "className": "tip",
@@ -141,7 +153,7 @@ def _value_axis(grid: int, name: str) -> Options:
         "nameGap": 8,
         "splitNumber": 2,
         "axisLabel": _LABEL,
-        "splitLine": {"lineStyle": {"color": "var(--line)", "width": 1}},
+        "splitLine": {"lineStyle": {"color": "var(--line)", "width": 1}, "showMinLine": False, "showMaxLine": False},
     }
 
 

@@ -20,13 +20,24 @@ class TruckMap(Element, component="truck_map.js"):
     def __init__(self) -> None:
         super().__init__()
         self._props["land"] = truck_map.land()
-        self._trucks: tuple[Truck, ...] | None = None
+        self._trucks: tuple[Truck, ...] = ()
+        self._is_ready = False
+        self.on("ready", self._begin)
 
     def show(self, trucks: tuple[Truck, ...]) -> None:
         """Only what moves is sent, when it has: the country went out with the page."""
         if trucks != self._trucks:
             self._trucks = trucks
-            self.run_method("show", truck_map.frame_of(trucks), truck_map.shown(trucks))
+            self._send()
+
+    def _begin(self) -> None:
+        """There is somebody now who can be told."""
+        self._is_ready = True
+        self._send()
+
+    def _send(self) -> None:
+        if self._is_ready:
+            self.run_method("show", truck_map.frame_of(self._trucks), truck_map.shown(self._trucks))
 
 
 class Text:
@@ -60,7 +71,7 @@ class Page:
         self._picked: str | None = None
         ui.add_css(resources.files(__package__).joinpath("style.css").read_text(encoding="utf-8"))
         self._head()
-        with ui.element("main"):
+        with ui.element("div").classes("board"):
             self._fleet()
             self._tenants()
             self._side()
@@ -80,18 +91,18 @@ class Page:
             toggle.props("flat dense no-caps size=sm padding='0 8px'").classes("modes")
 
     def _fleet(self) -> None:
-        with ui.element("section").classes("fleet"):
-            self._counts = _title("Trucks")
-            self._map = TruckMap()
+        with ui.element("div").classes("column trucks"):
+            with ui.element("section").classes("fleet"):
+                self._counts = _title("Trucks")
+                self._map = TruckMap()
+            with ui.element("section").classes("alerts"):
+                self._alert_count = _title("Drivers without a break")
+                self._alerts = Text("scroll")
 
     def _tenants(self) -> None:
         with ui.element("div").classes("column tenants"):
-            with ui.element("section").classes("activity"):
-                self._window = _title("Active now")
-                self._figures = Text("figures")
-                self._activity = Chart(charts.activity_chart(()), "chart")
             with ui.element("section").classes("centres"):
-                _title("Data centres").show("last minute; choose one for its latency")
+                self._minute = _title("Data centres")
                 self._centres = Text("scroll")
                 for event in ("pointerdown", "click"):
                     # A row is made anew when its figures change, and a click would be lost if that came in between.
@@ -102,9 +113,10 @@ class Page:
 
     def _side(self) -> None:
         with ui.element("div").classes("column side"):
-            with ui.element("section").classes("alerts"):
-                self._alert_count = _title("Drivers without a break")
-                self._alerts = Text("scroll")
+            with ui.element("section").classes("activity"):
+                self._window = _title("Active now")
+                self._figures = Text("figures")
+                self._activity = Chart(charts.activity_chart(()), "chart")
             with ui.element("section").classes("jobs"):
                 _title("Jobs").show("their last batch")
                 self._jobs = Text("scroll")
@@ -141,6 +153,7 @@ class Page:
         """Of the data centre that was chosen; until one is, of the first."""
         by_name = {centre.name: centre for centre in picture.centres}
         centre = by_name.get(self._picked or "") or next(iter(picture.centres), None)
+        self._minute.show(panels.minute_told(picture.centres))
         self._centres.show(panels.centres(picture.centres, centre.name if centre else None))
         self._latency_title.show(panels.latency_title(centre))
         self._latency.show(charts.latency_chart(centre))

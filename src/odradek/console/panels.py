@@ -107,8 +107,7 @@ def _centre_row(centre: Centre, *, is_selected: bool) -> str:
     name = escape(centre.name)
     mark = '<span class="mark" title="an anomaly">▲</span>' if centre.is_anomalous else ""
     users = _NONE if centre.users is None else count_text(centre.users)
-    last = centre.trends[-1] if centre.trends else None
-    figures = [_NONE] * 5
+    last, figures = centre.last, [_NONE] * 5
     if last is not None:
         quantiles = [latency_text(us) for us in (last.p50_us, last.p95_us, last.p99_us)]
         share = last.errors / last.events if last.events else 0.0
@@ -117,6 +116,12 @@ def _centre_row(centre: Centre, *, is_selected: bool) -> str:
     button = f'<button data-centre="{name}" aria-pressed="{pressed}">{name}</button>{mark}'
     states = ("selected" if is_selected else "", "anomalous" if centre.is_anomalous else "")
     return _row([button], [users, *figures], " ".join(filter(None, states)), f' data-centre="{name}"')
+
+
+def minute_told(listed: Sequence[Centre]) -> str:
+    """Which minute the figures of data centres are of."""
+    last = next((each.last for each in listed if each.last is not None), None)
+    return "" if last is None else f"{minute_text(last.start_ms)} to {minute_text(last.end_ms)}"
 
 
 def latency_title(centre: Centre | None) -> str:

@@ -21,6 +21,10 @@ export default {
         <b>{{ card.name }}</b><span>{{ card.driver }}</span><span>{{ card.told }}</span><span>{{ card.time }}</span>
       </div>
     </div>`,
+  mounted() {
+    this.$emit("ready");
+  },
+  emits: ["ready"],
   computed: {
     box() {
       return (this.frame ?? this.land.frame).join(" ");

@@ -45,6 +45,23 @@ def test_users_of_a_centre_are_those_of_the_same_window() -> None:
     assert [(each.name, each.users) for each in centres.centres()] == [("busy", 11), ("quiet", 0), ("silent", None)]
 
 
+def test_figures_are_of_the_last_whole_minute() -> None:
+    centres = Centres()
+    for centre, minutes in (("steady", range(4)), ("begun", [3]), ("quiet", range(2))):
+        for minute in minutes:
+            centres.put_trend(Trend(centre, minute * MINUTE_MS, (minute + 1) * MINUTE_MS, minute, 0, 0.1, 1, 2, 3))
+    last = {each.name: each.last and each.last.events for each in centres.centres()}
+    assert last == {"begun": None, "quiet": None, "steady": 2}
+
+
+def test_a_minute_that_is_not_whole_is_better_than_nothing() -> None:
+    centres = Centres()
+    centres.put_trend(Trend("c", 0, MINUTE_MS, 7, 0, 0.1, 1, 2, 3))
+    last = centres.centres()[0].last
+    assert last is not None
+    assert last.events == 7
+
+
 def test_old_windows_go() -> None:
     centres = Centres()
     for minute in range(WINDOWS_MAX + 30):

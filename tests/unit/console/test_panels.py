@@ -38,8 +38,8 @@ def test_what_comes_from_a_topic_is_escaped() -> None:
             panels.alerts([alert]),
             panels.jobs([job]),
             panels.letters([(evil, 3)]),
-            panels.centres([Centre(evil, 1, (), ())], evil),
-            panels.latency_title(Centre(evil, 1, (), ())),
+            panels.centres([Centre(evil, 1, None, (), ())], evil),
+            panels.latency_title(Centre(evil, 1, None, (), ())),
             panels.link(Picture(Link(evil, missing=(evil,)))),
         ]
     )
@@ -87,7 +87,7 @@ def test_charts_have_the_windows_and_the_anomalies() -> None:
         Mean("c", START_MS, 1_500, None, is_anomaly=False),
         Mean("c", START_MS + MINUTE_MS, 9_000, (1_000, 2_000), is_anomaly=True),
     )
-    options = latency_chart(Centre("c", 4, trends, means))
+    options = latency_chart(Centre("c", 4, trends[1], trends, means))
     series = {each["name"]: each for each in options["series"]}
     assert [value for _, value in series["p50"]["data"]] == [1.0, 1.0, 1.0]
     assert [value for _, value in series["p99"]["data"]] == [0.001] * 3  # a logarithmic axis has no zero
