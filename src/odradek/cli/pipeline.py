@@ -95,6 +95,7 @@ def run(options: argparse.Namespace) -> int:
     handler = logging.StreamHandler()
     handler.setFormatter(LineFormat())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a traceback of what the runner tells in a line
     bootstrap = reaching.bootstrap_text(options, given)
     topics.make_topics(jobs, bootstrap)  # before Spark, which takes seconds: a wrong address is told at once
     setting = runner.Setting(

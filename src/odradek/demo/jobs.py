@@ -60,6 +60,7 @@ def main(argument: str) -> int:
     handler = logging.StreamHandler()
     handler.setFormatter(LineFormat())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a traceback of what the runner tells in a line
     orders = Orders(sys.stdin)
     orders.start()
     setting = JobsSetting.of_argument(argument)
