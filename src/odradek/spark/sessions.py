@@ -9,6 +9,14 @@ from pyspark.sql import SparkSession
 from odradek.spark.java import find_java_home
 from odradek.spark.source import OdradekSource
 
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set by spark-submit, which may have been told of a cluster."""
+_HERE = {
+    # Over TCP, Spark's Python processes hear of each task 40 ms late: its JVM leaves Nagle's algorithm on, and sends a
+    # task in two parts. Not elsewhere: in the temporary directory of a container, a socket's path may be too long.
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+
 
 def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) -> SparkSession:
     """The session that there is, or a new one, which knows `format("odradek")`. Raises NoJava.
@@ -23,7 +31,8 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     builder = SparkSession.builder.appName(app_name)
     if master is not None:
         builder = builder.master(master)
-    for name, value in configs.items():
+    runs_here = master.startswith("local") if master is not None else _SUBMITTED not in os.environ
+    for name, value in {**(_HERE if runs_here else {}), **configs}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     if os.environ.get("PYSPARK_PYTHON") != sys.executable:
