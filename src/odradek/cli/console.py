@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import importlib
 import os
 import signal
 import sys
@@ -13,6 +12,9 @@ from types import ModuleType
 from odradek.cli import attached, librdkafka, reaching
 from odradek.cli.main import Misused
 from odradek.client.client import Client
+from odradek.console.feed import Feed
+from odradek.console.listening import listen
+from odradek.console.loading import load_serving
 from odradek.model.address import PORT_MAX
 from odradek.model.errors import InvalidConfig
 from odradek.server.clock import SystemClock
@@ -46,9 +48,9 @@ def console(options: argparse.Namespace) -> int:
     settings = librdkafka.settings(options)
     if reaching.is_plaintext(reaching.given_properties(options)):
         reaching.run(options, _answers)
-    serving = with_pages("odradek.console.serving")
-    feed = importlib.import_module("odradek.console.feed").Feed(settings, SystemClock())
-    listening = serving.listen(options.host, options.port)
+    listening = listen(options.host, options.port)
+    serving = load_pages()
+    feed = Feed(settings, SystemClock())
 
     async def main() -> None:
         stop = asyncio.Event()
@@ -80,10 +82,9 @@ def _has_display() -> bool:
     return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
-def with_pages(module: str) -> ModuleType:
-    """Imported by name: nothing else needs what it is made with."""
+def load_pages() -> ModuleType:
     try:
-        return importlib.import_module(module)
+        return load_serving()
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in _PACKAGES:

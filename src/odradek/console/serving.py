@@ -12,7 +12,6 @@ from nicegui import ui
 from odradek.console.feed import Feed
 from odradek.console.page import Page
 from odradek.model.address import format_host
-from odradek.model.errors import OdradekError
 
 _MESSAGES_KEPT = 10
 """For a browser that lost its connection for a moment. What it missed comes with the next picture."""
@@ -22,28 +21,6 @@ _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="5" fill="none" '
     'stroke="#0072B2" stroke-width="3"/><circle cx="8" cy="8" r="1.6" fill="#D55E00"/></svg>'
 )
-
-
-class PortTaken(OdradekError):
-    def __init__(self, host: str, port: int, reason: str) -> None:
-        super().__init__(f"cannot listen on {format_host(host)}:{port}: {reason}")
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """Raises PortTaken. With port 0, any that is free."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-        listening = socket.socket(found[0], socket.SOCK_STREAM)
-    except OSError as error:
-        raise PortTaken(host, port, error.strerror or str(error)) from None
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(found[4])
-        listening.listen()
-    except OSError as error:
-        listening.close()
-        raise PortTaken(host, port, error.strerror or str(error)) from None
-    return listening
 
 
 async def serve(feed: Feed, listening: socket.socket, stop: asyncio.Event, when_ready: Callable[[str], None]) -> None:

@@ -13,7 +13,7 @@ sys.modules["nicegui"] = None
 from odradek.cli import console
 from odradek.cli.main import Misused
 try:
-    console.with_pages("odradek.console.serving")
+    console.load_pages()
 except Misused as error:
     print(error)
 """
@@ -46,6 +46,13 @@ def test_attached_needs_a_pipe() -> None:
 def test_without_the_pages_one_line_says_what_to_install() -> None:
     ended = subprocess.run([sys.executable, "-c", _WITHOUT_PAGES], capture_output=True, text=True, check=True)
     assert ended.stdout == "the console needs nicegui, which is not installed: pip install 'odradek[console]'\n"
+
+
+def test_what_the_pages_have_no_use_for_is_not_loaded_and_not_lost() -> None:
+    code = "import sys; from odradek.console.loading import load_serving as l; l(); print(*sys.modules); import kafka"
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert {"aiohttp", "kafka"}.isdisjoint(ended.stdout.split())
+    assert "nicegui" in ended.stdout.split()
 
 
 def test_nothing_of_the_pages_is_loaded_by_another_command() -> None:
