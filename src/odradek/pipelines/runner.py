@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from threading import Event, Lock
+from threading import BoundedSemaphore, Event, Lock
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -38,6 +39,9 @@ _WRITTEN_S = 5.0
 _AWAY_PAUSE_S = 3.0
 _AWAY_LOOKS_MAX = 200
 _LOOKS_A_LINE = 10
+_STARTING_MAX = 2
+_STARTING = "Initializing"
+_STARTING_LOOK_S = 0.1
 # A result topic is made by the runner, which knows how it must be. One that is gone is not waited for: it is made anew.
 _WRITING = {
     "kafka.allow.auto.create.topics": "false",
@@ -123,6 +127,34 @@ class Gate:
             self._writing.release()
 
 
+class Turns:
+    """Lets only so many queries start at a time.
+
+    Spark gives the Python process of each source ten seconds to start, and no setting changes that: on a busy machine
+    all jobs at once would take longer, fail together, and try again together.
+    """
+
+    def __init__(self, most: int = _STARTING_MAX) -> None:
+        self._free = BoundedSemaphore(most)
+
+    def begin(self, start: Callable[[], StreamingQuery], stop: Event) -> StreamingQuery | None:
+        """What it gives, when that has its processes or has failed. None where it is told to stop before."""
+        while not self._free.acquire(timeout=_STARTING_LOOK_S):
+            if stop.is_set():
+                return None
+        try:
+            query = None if stop.is_set() else start()
+            while query is not None and _is_starting(query) and not stop.is_set():
+                time.sleep(_STARTING_LOOK_S)
+            return query
+        finally:
+            self._free.release()
+
+
+def _is_starting(query: StreamingQuery) -> bool:
+    return query.isActive and query.status["message"].startswith(_STARTING)
+
+
 def start(session: SparkSession, job: Job, setting: Setting, gate: Gate | None = None) -> StreamingQuery:
     """One query of a job, on a session from `prepared`."""
     options = {
@@ -168,12 +200,12 @@ def _writer(job: Job, bootstrap: str, query_id: "Future[str]", gate: Gate) -> Ca
     return write
 
 
-def run(session: SparkSession, job: Job, setting: Setting, stop: Event, tell: Tell) -> None:
+def run(session: SparkSession, job: Job, setting: Setting, stop: Event, tell: Tell, turns: Turns | None = None) -> None:
     """Until it is told to stop or, with `once`, has read what is there. Raises JobFailed.
 
     How it is, it tells whenever that changes, after batches, and now and then.
     """
-    starts, watch = 0, _Watch(job, tell)
+    starts, watch, turns = 0, _Watch(job, tell), turns or Turns()
     while not stop.is_set():
         watch.last = None
         try:
@@ -182,7 +214,9 @@ def run(session: SparkSession, job: Job, setting: Setting, stop: Event, tell: Te
                 break
             check_owner(session, job, checkpoint_of(job, setting.checkpoint))
             gate = Gate(stop)
-            _follow(start(session, job, setting, gate), watch, stop, gate)
+            query = turns.begin(partial(start, session, job, setting, gate), stop)
+            if query is not None:
+                _follow(query, watch, stop, gate)
             break
         except (PySparkException, OdradekError) as error:
             if stop.is_set():
@@ -245,11 +279,11 @@ def _follow(query: StreamingQuery, watch: "_Watch", stop: Event, gate: Gate) -> 
 def run_all(spark: SparkSession, jobs: Sequence[Job], setting: Setting, stop: Event) -> None:
     """Side by side. What one of them fails with is raised when the others have been stopped."""
     session = prepared(spark)
-    topic = ProgressTopic(setting.bootstrap)
+    topic, turns = ProgressTopic(setting.bootstrap), Turns()
 
     def run_one(job: Job) -> None:
         try:
-            run(session, job, setting, stop, topic.tell)
+            run(session, job, setting, stop, topic.tell, turns)
         except BaseException:
             stop.set()
             raise

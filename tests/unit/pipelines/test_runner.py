@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from threading import Event
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -14,10 +14,11 @@ from odradek.model.address import Address
 from odradek.pipelines import runner
 from odradek.pipelines.job_progress import JobProgress
 from odradek.pipelines.registry import JOBS
-from odradek.pipelines.runner import JobFailed, Setting, run
+from odradek.pipelines.runner import JobFailed, Setting, Turns, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 JOB = JOBS["truck-positions"]
 SETTING = Setting("127.0.0.1:1", "nowhere")
@@ -36,6 +37,8 @@ class Query:
         self._left, self._error = batches, error
         self.lastProgress: dict[str, Any] | None = None
         self.is_stopped = False
+        self.isActive = True
+        self.status = {"message": "Getting offsets"}
 
     def awaitTermination(self, _seconds: int) -> bool:
         if self._left:
@@ -233,3 +236,51 @@ def test_a_job_with_nothing_to_do_says_now_and_then_that_it_lives(queries: Calla
     told: list[JobProgress] = []
     run(NO_SPARK, JOB, SETTING, Stop(), told.append)
     assert [each.state for each in told] == ["running", "running", "running", "running", "ended"]
+
+
+class Starting:
+    """A query whose source is not there at the first look."""
+
+    isActive = True
+
+    def __init__(self, name: str, seen: list[str]) -> None:
+        self._messages = iter(["Initializing StreamExecution", "Initializing sources", "Processing new data"])
+        self._name, self._seen = name, seen
+        seen.append(f"{name} starts")
+
+    @property
+    def status(self) -> dict[str, str]:
+        message = next(self._messages)
+        if not message.startswith("Initializing"):
+            self._seen.append(f"{self._name} runs")
+        return {"message": message}
+
+
+def begin(turns: Turns, name: str, seen: list[str], stop: Event) -> "StreamingQuery | None":
+    return turns.begin(lambda: cast("StreamingQuery", Starting(name, seen)), stop)
+
+
+def test_jobs_start_one_after_the_other() -> None:
+    turns, seen = Turns(1), list[str]()
+    threads = [Thread(target=begin, args=(turns, name, seen, Event())) for name in "ab"]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    first, second = seen[0][0], seen[2][0]
+    assert seen == [f"{first} starts", f"{first} runs", f"{second} starts", f"{second} runs"]
+
+
+def test_a_job_that_is_stopped_before_its_turn_is_not_started() -> None:
+    turns, seen, stop = Turns(1), list[str](), Event()
+    stop.set()
+    assert begin(turns, "a", seen, stop) is None
+    assert seen == []
+
+
+def test_a_query_that_fails_at_once_gives_its_turn_to_the_next() -> None:
+    turns, seen = Turns(1), list[str]()
+    failed = Query(0, "no worker")
+    failed.isActive, failed.status = False, {"message": "Initializing sources"}
+    assert turns.begin(lambda: cast("StreamingQuery", failed), Event()) is cast("Any", failed)
+    assert begin(turns, "b", seen, Event()) is not None
