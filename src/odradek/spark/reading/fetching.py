@@ -49,11 +49,16 @@ class Fetching:
         self._missing_since: float | None = None
         self._bytes_wanted = min(_FIRST_BYTES, setting.fetch_bytes_max)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether all of the range is fetched; asked while no fetch is under way."""
+        return self._at >= self._range.end
+
     async def fetch(self) -> Fetched | None:
         """The next batches; None where the range ends. Raises ReadError, also for what a broker does not get over."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._setting.timeout_s
-        while self._at < self._range.end:
+        while not self.is_over:
             try:
                 data = await self._client.persist(self._ask, deadline - loop.time())
                 if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:

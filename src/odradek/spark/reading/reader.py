@@ -37,6 +37,9 @@ def _answers(range: Range, setting: ReadSetting) -> Generator[Fetched]:
     coming = connected.submit(fetching.fetch())
     try:
         while (fetched := coming.result()) is not None:
+            if fetching.is_over:
+                yield fetched
+                return
             coming = connected.submit(fetching.fetch())
             yield fetched
     finally:
