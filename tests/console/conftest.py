@@ -11,8 +11,8 @@ from odradek.testing.running_console import running_console
 
 OpenTab = Callable[[], Tab]
 
-_MINUTES = 110
-_BEGUN = 62.0
+_MINUTES = 125
+_BEGUN = 75.0
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def broker() -> Iterator[RunningBroker]:
 
 @pytest.fixture(scope="module")
 def stage(browser: str, broker: RunningBroker) -> ResultStage:
-    """An hour has passed on it."""
+    """More than an hour has passed on it."""
     stage = ResultStage(broker, _MINUTES)
     stage.create_topics()
     stage.advance(_BEGUN)

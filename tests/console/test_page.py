@@ -40,8 +40,9 @@ def test_everything_has_something_to_show(page: Tab) -> None:
     assert page.evaluate("document.querySelectorAll('.jobs tbody tr').length") == 8
     assert page.evaluate("document.querySelectorAll('.reason-line').length") > 3
     page.wait_for("document.querySelectorAll('.chart svg path').length > 20")
-    for scheme in ("light", "dark"):
+    for scheme, ground in (("dark", _DARK), ("light", _LIGHT)):
         page.prefer(scheme)
+        page.wait_for(f"{_GROUND} === '{ground}'")
         shoot(page, f"console-{scheme}.png")
 
 

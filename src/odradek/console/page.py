@@ -88,7 +88,7 @@ class Page:
             toggle = ui.toggle(
                 list(_MODES), value="System", on_change=lambda change: mode.set_value(_MODES[change.value])
             )
-            toggle.props("flat dense no-caps size=sm padding='0 8px'").classes("modes")
+            toggle.props("flat dense no-caps size=sm padding='0 8px' color=soft toggle-color=ink").classes("modes")
 
     def _fleet(self) -> None:
         with ui.element("div").classes("column trucks"):

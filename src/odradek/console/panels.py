@@ -18,7 +18,7 @@ from odradek.console.wording import (
 )
 
 _ALERTS_SHOWN = 40
-_REASONS_SHOWN = 9
+_REASONS_SHOWN = 11
 _NONE = "-"
 _STATES = ("running", "restarting", "ended", "failed")
 
