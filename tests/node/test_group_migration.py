@@ -1,6 +1,7 @@
 """Consumers of confluent-kafka are rolled from one protocol of groups to the other and back, while records flow."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
@@ -24,7 +25,7 @@ SETTINGS = {
     "group.consumer.assignment.interval.ms": "0",
 }
 _TURN_S = 0.05
-_TURNS_MAX = 5_000
+_LIMIT_S = 600
 """What takes longer never happens."""
 
 
@@ -58,10 +59,17 @@ class Reader:
             while not self._is_over.is_set():
                 self._process(self._consumer.consume(100, _TURN_S))
                 self.assigned = len(self._consumer.assignment())
+            self._leave()
         except BaseException as error:  # noqa: BLE001 - the test raises it
             self.failure = error
         finally:
             self._consumer.close()
+
+    def _leave(self) -> None:
+        """Whatever waits to be called is called before it is closed: `close` may hang on it, see docs/clients.md."""
+        self._consumer.unsubscribe()
+        while (records := self._consumer.consume(100, _TURN_S)) or self._consumer.assignment():
+            self._process(records)
 
     def _process(self, records: list[Message]) -> None:
         ends: dict[int, int] = {}
@@ -119,10 +127,12 @@ class Group:
         return Reader(self._processed, self.name, {**known, **config})
 
     def until(self, condition: Callable[[], bool], *, writing: bool = True) -> None:
-        for _ in range(_TURNS_MAX):
+        deadline = time.monotonic() + _LIMIT_S
+        while time.monotonic() < deadline:
             for _ in range(RECORDS_A_TURN if writing else 0):
                 self._producer.produce(self.name, str(self._written), partition=self._written % PARTITIONS)
                 self._written += 1
+            self._producer.flush(_LIMIT_S)
             self._producer.poll(_TURN_S)
             self._check_commits()
             for reader in self.readers:

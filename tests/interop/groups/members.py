@@ -26,16 +26,25 @@ class Member:
 
     def _run(self) -> None:
         while not self.is_stopping:
-            timeout_s = _POLL_S
-            processed = 0
-            while processed < _RECORDS_MAX and (message := self._consumer.poll(timeout_s)) is not None:
-                self._process(message)
-                processed += 1
-                timeout_s = 0
-            if self._is_behind and self._next:
-                self._is_behind = not self._commit(self._next)
+            self._take_some()
+        # Whatever waits to be called is called before it is closed: `close` may hang on it, see docs/clients.md.
+        self._consumer.unsubscribe()
+        while self._take_some() or self._consumer.assignment():
+            pass
         self._consumer.close()
         self._tell("stopped")
+
+    def _take_some(self) -> int:
+        """How many records it processed, and tried to commit."""
+        timeout_s = _POLL_S
+        processed = 0
+        while processed < _RECORDS_MAX and (message := self._consumer.poll(timeout_s)) is not None:
+            self._process(message)
+            processed += 1
+            timeout_s = 0
+        if self._is_behind and self._next:
+            self._is_behind = not self._commit(self._next)
+        return processed
 
     def _process(self, message: Message) -> None:
         partition, offset, value = message.partition(), message.offset(), message.value()
