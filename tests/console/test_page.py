@@ -34,7 +34,10 @@ def test_figures_move_and_alerts_appear(page: Tab, stage: ResultStage) -> None:
     assert page.evaluate(_PLACES) != places
 
 
-def test_everything_has_something_to_show(page: Tab) -> None:
+def test_everything_has_something_to_show(page: Tab, stage: ResultStage) -> None:
+    jobs = page.text(".jobs")
+    stage.advance(1 / 3)
+    page.wait_for(f"document.querySelector('.jobs').innerText !== {jobs!r}")
     assert page.evaluate("document.querySelectorAll('.trail[points]').length") == 100
     assert page.evaluate("document.querySelectorAll('.centres tbody tr').length") == 8
     assert page.evaluate("document.querySelectorAll('.jobs tbody tr').length") == 8
@@ -53,7 +56,7 @@ def test_every_picture_of_100_trucks_is_drawn(page: Tab, stage: ResultStage) -> 
         drawn = page.evaluate("+document.querySelector('.map').dataset.drawn")
         stage.advance(1 / 3)  # in which every truck tells once where it is
         page.wait_for(f"{_PLACES} !== {places!r} && +document.querySelector('.map').dataset.drawn > {drawn}")
-        page.wait_for(f"window.frames_ > {frames + 5}")  # between two pictures trucks glide
+        page.wait_for(f"window.frames_ > {frames + 5}")  # it is drawn, and the page goes on
     assert page.evaluate("document.querySelectorAll('.truck').length") == 100
 
 

@@ -158,5 +158,5 @@ def running_browser(path: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def tab(protocol: str) -> Iterator[Tab]:
-    with connect(protocol, max_size=None) as socket:
+    with connect(protocol, max_size=None, ping_interval=None) as socket:  # a busy page may be long in answering
         yield Tab(socket)
