@@ -15,6 +15,7 @@ _OURS = re.compile(r"\b(odradek(?:\.\w+)+): (.+)")
 _CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 _SPARKS = re.compile(r"\[(CONCURRENT_STREAM_LOG_UPDATE)\]")
 """What Spark says where another process runs the same job on the same checkpoint."""
+_AROUND = re.compile(r"\[STREAM_FAILED\] Query \[.*?\] terminated with exception: (.+?)(?: SQLSTATE: \w+)?")
 
 _LOST = (DataLoss, NoSuchPartition, TopicReplaced)
 _LASTING = (
@@ -72,7 +73,8 @@ def failure_of(error: Exception) -> Failure:
     ours = next((found for line in lines if (found := _OURS.search(line))), None)
     if ours is None:
         reason = lines[0] if lines else type(error).__name__
-        return Failure(reason, _SPARKS.search(reason) is not None)
+        within = _AROUND.fullmatch(reason)
+        return Failure(reason if within is None else within[1], _SPARKS.search(reason) is not None)
     name, reason = ours.groups()
     if name in _LOST_NAMES:
         reason += " (pipeline run: --skip-lost)"

@@ -52,6 +52,9 @@ def test_what_is_lost_is_told_with_the_way_to_go_on(kind: str) -> None:
 
 def test_what_spark_says_itself() -> None:
     assert failure_of(StreamingQueryException("\n  a worker died\nmore")) == Failure("a worker died", is_lasting=False)
+    within = "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: {} SQLSTATE: XXKST"
+    failed = StreamingQueryException(within.format("Python worker failed to connect back."))
+    assert failure_of(failed) == Failure("Python worker failed to connect back.", is_lasting=False)
     assert failure_of(StreamingQueryException("[CONCURRENT_STREAM_LOG_UPDATE] Multiple jobs")).is_lasting
 
 
