@@ -1,14 +1,17 @@
 """What the process with the jobs is told, and what it says. No Spark, so that whoever starts it needs none."""
 
 import json
+import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 UP, DRAIN, DRAINED = "up", "drain", "drained"
 
 _SHUFFLE_PARTITIONS = 2
-_STARTS_MAX = 12
-"""Spark gives a Python process ten seconds to start, and there are many of them: a slow machine needs more tries."""
+_STARTS_MAX = 100
+"""Spark gives a Python process ten seconds to start: a slow machine needs more tries. What cannot pass ends at once."""
+_SOCKET_DIRECTORY_MAX = 60
+"""Bytes. Systems bound the path of a socket at about 100, and Spark's names of them take some 40."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +44,6 @@ def spark_configs(scratch: Path, master: str) -> dict[str, str]:
     }
     if master.startswith("local"):
         configs |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+        if len(os.fsencode(scratch)) > _SOCKET_DIRECTORY_MAX:
+            configs["spark.python.unix.domain.socket.enabled"] = "false"
     return configs
