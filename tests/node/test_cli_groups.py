@@ -2,14 +2,12 @@
 
 import io
 import json
-import selectors
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any
 
 import pytest
 from confluent_kafka import TopicPartition
@@ -17,20 +15,12 @@ from confluent_kafka.admin import AdminClient
 
 from odradek.cli.main import main
 from odradek.testing import RunningBroker
+from odradek.testing.commands import next_line, started
+from odradek.testing.ended import Ended
 
 pytestmark = pytest.mark.slow
 PROTOCOLS = ("classic", "consumer")
 LIMIT_S = 60
-
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-    @property
-    def objects(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines()]
 
 
 Odradek = Callable[..., Ended]
@@ -178,20 +168,6 @@ def test_delete_asks_on_a_terminal(odradek: Odradek, topic: str, answer: str, st
 # --- consume as a member
 
 
-def started(broker: RunningBroker, *arguments: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "odradek", *arguments, "--bootstrap", broker.bootstrap]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
-
-
-def next_line(stream: IO[bytes] | None) -> bytes:
-    """Empty if none comes."""
-    assert stream is not None
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        return stream.readline() if selector.select(LIMIT_S) else b""
-
-
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_was_printed_is_committed(odradek: Odradek, topic: str, protocol: str) -> None:
     options = ["consume", topic, "--group", topic, "--protocol", protocol, "--from-beginning"]
@@ -212,7 +188,7 @@ def test_a_member_commits_as_it_goes_and_leaves_at_an_interrupt(
     file = tmp_path / "client.properties"
     file.write_text("auto.commit.interval.ms=10\n")
     options = ["consume", topic, "--group", topic, "--protocol", protocol, "--from-beginning"]
-    with started(odradek_shared_broker, *options, "--command-config", str(file)) as process:
+    with started(odradek_shared_broker.bootstrap, *options, "--command-config", str(file)) as process:
         for _ in range(20):
             assert next_line(process.stdout)
         deadline = time.monotonic() + LIMIT_S
@@ -234,7 +210,10 @@ def test_members_share_the_partitions(
     odradek: Odradek, topic: str, odradek_shared_broker: RunningBroker, protocol: str
 ) -> None:
     options = ["consume", topic, "--group", topic, "--protocol", protocol, "--from-beginning"]
-    with started(odradek_shared_broker, *options) as one, started(odradek_shared_broker, *options) as other:
+    with (
+        started(odradek_shared_broker.bootstrap, *options) as one,
+        started(odradek_shared_broker.bootstrap, *options) as other,
+    ):
         deadline = time.monotonic() + LIMIT_S
         while sorted(each["assignment"][topic] for each in members(odradek, topic)) != [[0], [1]]:
             assert time.monotonic() < deadline
@@ -251,7 +230,7 @@ def members(odradek: Odradek, group: str) -> list[dict[str, Any]]:
 def test_a_member_whose_broker_dies_goes_on_and_ends_when_told(odradek_broker: RunningBroker) -> None:
     odradek_broker.create_topic("orders")
     main(["produce", "orders", "--value", "one", "--bootstrap", odradek_broker.bootstrap, "--quiet"])
-    with started(odradek_broker, "consume", "orders", "--group", "app", "--from-beginning") as process:
+    with started(odradek_broker.bootstrap, "consume", "orders", "--group", "app", "--from-beginning") as process:
         assert next_line(process.stdout) == b"one\n"
         odradek_broker.kill()
         assert next_line(process.stderr) == b"odradek: no broker answers any more; waiting for one\n"

@@ -2,18 +2,18 @@
 
 import io
 import json
-import selectors
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from odradek.cli.main import main
 from odradek.testing import RunningBroker
+from odradek.testing.commands import next_line, started
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60
@@ -181,25 +181,11 @@ def test_produce_makes_the_topic_where_the_broker_lets_it(odradek: Odradek) -> N
     assert odradek("consume", "cli-made-on-demand", *ALL).out == b"v\n"
 
 
-def started(broker: RunningBroker, *arguments: str) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "odradek", *arguments, "--bootstrap", broker.bootstrap]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, process_group=0)
-
-
-def next_line(stream: IO[bytes] | None) -> bytes:
-    """Empty if none comes."""
-    assert stream is not None
-    with selectors.DefaultSelector() as selector:
-        selector.register(stream, selectors.EVENT_READ)
-        return stream.readline() if selector.select(LIMIT_S) else b""
-
-
 def test_interrupt_ends_consume_without_noise(
     odradek: Odradek, topic: str, odradek_shared_broker: RunningBroker
 ) -> None:
     odradek("produce", topic, "--value", "v")
-    with started(odradek_shared_broker, "consume", topic, "--from-beginning") as process:
+    with started(odradek_shared_broker.bootstrap, "consume", topic, "--from-beginning") as process:
         assert next_line(process.stdout) == b"v\n"
         process.send_signal(signal.SIGINT)
         assert process.communicate(timeout=LIMIT_S) == (b"", b"")
@@ -209,8 +195,8 @@ def test_interrupt_ends_consume_without_noise(
 def test_interrupt_of_produce_delivers_what_was_read(
     odradek: Odradek, topic: str, odradek_shared_broker: RunningBroker
 ) -> None:
-    with started(odradek_shared_broker, "consume", topic, "--from-beginning") as reading:
-        with started(odradek_shared_broker, "produce", topic) as process:
+    with started(odradek_shared_broker.bootstrap, "consume", topic, "--from-beginning") as reading:
+        with started(odradek_shared_broker.bootstrap, "produce", topic) as process:
             assert process.stdin is not None
             process.stdin.write(b"one\n")
             process.stdin.flush()
@@ -225,7 +211,7 @@ def test_a_reader_that_leaves_ends_consume_even_if_nothing_comes(
     odradek: Odradek, topic: str, odradek_shared_broker: RunningBroker
 ) -> None:
     odradek("produce", topic, "--value", "v")
-    with started(odradek_shared_broker, "consume", topic, "--from-beginning") as process:
+    with started(odradek_shared_broker.bootstrap, "consume", topic, "--from-beginning") as process:
         assert next_line(process.stdout) == b"v\n"
         assert process.stdout is not None
         assert process.stderr is not None
@@ -237,8 +223,8 @@ def test_a_reader_that_leaves_ends_consume_even_if_nothing_comes(
 def test_a_broker_that_dies_is_told_of(odradek_broker: RunningBroker) -> None:
     odradek_broker.create_topic("orders")
     with (
-        started(odradek_broker, "consume", "orders", "--from-beginning") as reading,
-        started(odradek_broker, "produce", "orders", "--timeout", "10") as process,
+        started(odradek_broker.bootstrap, "consume", "orders", "--from-beginning") as reading,
+        started(odradek_broker.bootstrap, "produce", "orders", "--timeout", "10") as process,
     ):
         assert process.stdin is not None
         process.stdin.write(b"one\n")

@@ -1,26 +1,14 @@
 """`odradek topics` and `odradek configs` against a broker."""
 
 import io
-import json
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple
 
 import pytest
 
 from odradek.cli.main import main
 from odradek.testing import RunningBroker
-
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-    @property
-    def objects(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines()]
-
+from odradek.testing.ended import Ended
 
 Odradek = Callable[..., Ended]
 

@@ -1,10 +1,8 @@
 """`odradek transactions` against a broker."""
 
 import io
-import json
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import KafkaException, Producer
@@ -14,22 +12,13 @@ from odradek.model.numbers import ProducerId, TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.server.clock import SystemClock
 from odradek.testing import RunningBroker, running_broker
+from odradek.testing.ended import Ended
 from odradek.testing.hanging import SETTINGS, begin_hanging
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60
 HOUR_MS = 3_600_000
 STRANGER = ProducerId(4711)
-
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-    @property
-    def objects(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines()]
 
 
 Odradek = Callable[..., Ended]

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import KafkaException, Producer
 
 from odradek.coordinators.partitioning import partition_of
 from odradek.testing import RunningBroker, running_broker
+from odradek.testing.steady_clients import read_all
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60
@@ -35,21 +36,8 @@ def send(producer: Producer, value: str) -> None:
 
 def committed(at: RunningBroker) -> list[str]:
     """All that a reader of committed records gets to see."""
-    settings = {"bootstrap.servers": at.bootstrap, "group.id": "unused", "isolation.level": "read_committed"}
-    consumer = Consumer({**settings, "enable.partition.eof": True, "enable.auto.commit": False})
-    try:
-        consumer.assign([TopicPartition("orders", 0, 0)])
-        found: list[str] = []
-        while True:
-            message = consumer.poll(LIMIT_S)
-            assert message is not None
-            error = message.error()
-            if error is not None:
-                assert error.code() == KafkaError._PARTITION_EOF, error
-                return found
-            found.append((message.value() or b"").decode())
-    finally:
-        consumer.close()
+    (found,) = read_all(at.bootstrap, [("orders", 0)], "read_committed").values()
+    return [value.decode() for _, value in found]
 
 
 def the_file(at: RunningBroker, partition: str, suffix: str) -> Path:

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from odradek.testing import RunningBroker, running_broker
+from odradek.testing.steady_clients import read_all
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60
@@ -34,27 +35,8 @@ def send(producer: Producer, *values: str, partition: int = 0) -> None:
 
 def read(at: RunningBroker, partition: int = 0, level: str = "read_committed") -> list[str]:
     """All that such a consumer gets to see, to the end."""
-    settings = {
-        "bootstrap.servers": at.bootstrap,
-        "group.id": "unused",
-        "enable.auto.commit": False,
-        "enable.partition.eof": True,
-        "isolation.level": level,
-    }
-    consumer = Consumer(settings)
-    try:
-        consumer.assign([TopicPartition("orders", partition, 0)])
-        found: list[str] = []
-        while True:
-            message = consumer.poll(LIMIT_S)
-            assert message is not None
-            error = message.error()
-            if error is not None:
-                assert error.code() == KafkaError._PARTITION_EOF, error
-                return found
-            found.append((message.value() or b"").decode())
-    finally:
-        consumer.close()
+    (found,) = read_all(at.bootstrap, [("orders", partition)], level).values()
+    return [value.decode() for _, value in found]
 
 
 def test_what_is_committed_is_read_and_what_is_aborted_is_not(at: RunningBroker) -> None:

@@ -1,6 +1,6 @@
 """The checkers find what they are there for: each fault that is planted here shows within a few seeds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from odradek.coordinators.groups.consumer.reconciliation import Reconciliation
 from odradek.coordinators.groups.offsets.offsets import Offsets
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.testing.sim.groups.run import run
+from odradek.testing.sim.violations import first_violation
 
 SEEDS_MAX = 40
 """Most show at once. What coordinators do draws on the same chance as churn, so that a change of theirs changes which
@@ -106,13 +107,6 @@ FAULTS: tuple[Fault, ...] = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)
-    violation = next(_violations(), None)
+    violation = first_violation(run, range(1, SEEDS_MAX + 1))
     assert violation is not None, f"none of {SEEDS_MAX} seeds shows it"
     assert "Traceback" not in violation, violation
-
-
-def _violations() -> Iterator[str]:
-    for seed in range(1, SEEDS_MAX + 1):
-        violation = run(seed).violation
-        if violation is not None:
-            yield violation

@@ -1,6 +1,6 @@
 """The checkers of transactions find what they are there for: each fault that is planted here shows soon."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from odradek.records.batch import BatchHead
 from odradek.storage.log import Log
 from odradek.storage.producer_state import NotedBatch, ProducerState
 from odradek.testing.sim.transactions.run import run
+from odradek.testing.sim.violations import first_violation
 
 SEEDS_MAX = 100
 """Most show at once."""
@@ -179,13 +180,6 @@ FAULTS: tuple[Fault, ...] = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)
-    violation = next(_violations(), None)
+    violation = first_violation(run, range(1, SEEDS_MAX + 1))
     assert violation is not None, f"none of {SEEDS_MAX} seeds shows it"
     assert "Traceback" not in violation, violation
-
-
-def _violations() -> Iterator[str]:
-    for seed in range(1, SEEDS_MAX + 1):
-        violation = run(seed).violation
-        if violation is not None:
-            yield violation

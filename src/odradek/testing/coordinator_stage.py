@@ -1,8 +1,9 @@
 """A runtime of coordinators on a disk in memory, with a shard that remembers all that it is told."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from functools import wraps
 from typing import Any
 
 from odradek.broker.partition import Partition
@@ -24,6 +25,7 @@ from odradek.testing.clock import ManualClock
 from odradek.testing.disk import FaultyDisk
 from odradek.testing.logs import log_of, open_dirs, setting
 from odradek.testing.pool import ManualPool
+from odradek.testing.virtual_time import run
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.wire.schema import Message
@@ -165,3 +167,18 @@ class CoordinatorStage:
         answers = Asked(outcome, 0).answer(HeartbeatResponse()).answers if answered else ()
         self.runtime.submit(key, outcome, lambda _: Decision(records, answers, atomic))
         return outcome
+
+
+def on_stage(test: Callable[[CoordinatorStage], Awaitable[None]]) -> Callable[[], None]:
+    """A test that gets a stage, within a loop whose time is virtual."""
+
+    @wraps(test)
+    def play() -> None:
+        async def scene() -> None:
+            async with Tasks() as tasks:
+                await test(CoordinatorStage(tasks))
+
+        run(scene())
+
+    del play.__wrapped__  # pytest would look for a fixture of the stage's name
+    return play

@@ -5,6 +5,7 @@ waits for it to get on.
 """
 
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
@@ -45,6 +46,11 @@ class SteadyClient:
 
     def ask_to_stop(self) -> None:
         self._stopping.set()
+
+    def join(self) -> None:
+        """Returns when it has ended what it had begun, or was never started. It needs a broker for that."""
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def stop(self) -> None:
         """Returns when it has ended what it had begun."""
@@ -284,9 +290,11 @@ def read_messages(bootstrap: str, places: Collection[Place], isolation: str) -> 
         }
     )
     at_end: set[Place] = set()
+    deadline = time.monotonic() + _LIMIT_S
     try:
         consumer.assign([TopicPartition(*place, OFFSET_BEGINNING) for place in places])
         while len(at_end) < len(places):
+            assert time.monotonic() < deadline, f"not at the end of {set(places) - at_end}"
             for message in consumer.consume(500, _POLL_S):
                 error = message.error()
                 if error is None:

@@ -3,9 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import wraps
 
 import pytest
 
@@ -15,7 +13,7 @@ from odradek.metadata.image import EMPTY, NOWHERE
 from odradek.model.error_code import ErrorCode
 from odradek.records.batch import Codec
 from odradek.server.tasks import Tasks
-from odradek.testing.coordinator_stage import CONFIG, CoordinatorStage, Outcome, Recorder, record
+from odradek.testing.coordinator_stage import CONFIG, CoordinatorStage, Outcome, Recorder, on_stage, record
 from odradek.testing.disk import FaultyDisk, Op
 from odradek.testing.virtual_time import run
 from odradek.testing.waiting import until
@@ -26,23 +24,6 @@ KEY = "b"
 """Of partition 2 of 4: its hash in Java is 98."""
 OTHER = "a"
 """Of partition 1."""
-
-Test = Callable[[CoordinatorStage], Awaitable[None]]
-
-
-def on_stage(test: Test) -> Callable[[], None]:
-    """Within a loop whose time is virtual."""
-
-    @wraps(test)
-    def play() -> None:
-        async def scene() -> None:
-            async with Tasks() as tasks:
-                await test(CoordinatorStage(tasks))
-
-        run(scene())
-
-    del play.__wrapped__  # pytest would look for a fixture of the stage's name
-    return play
 
 
 @on_stage

@@ -1,9 +1,7 @@
 """What comes of a decision beside its records and answers: effects, and records that wait for a transaction."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import wraps
 
 import pytest
 
@@ -12,9 +10,8 @@ from odradek.coordinators.errors import NotCoordinator
 from odradek.model.errors import InvalidTxnState
 from odradek.model.numbers import ProducerId
 from odradek.server.tasks import Tasks
-from odradek.testing.coordinator_stage import CONFIG, CoordinatorStage, Outcome, record
+from odradek.testing.coordinator_stage import CONFIG, CoordinatorStage, Outcome, on_stage, record
 from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.virtual_time import run
 from odradek.testing.waiting import until
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 
@@ -22,23 +19,6 @@ KEY = "b"
 """Of partition 2 of 4: its hash in Java is 98."""
 EFFECT = "something elsewhere"
 WRITER = Writer(ProducerId(7), 3)
-
-Test = Callable[[CoordinatorStage], Awaitable[None]]
-
-
-def on_stage(test: Test) -> Callable[[], None]:
-    """Within a loop whose time is virtual."""
-
-    @wraps(test)
-    def play() -> None:
-        async def scene() -> None:
-            async with Tasks() as tasks:
-                await test(CoordinatorStage(tasks))
-
-        run(scene())
-
-    del play.__wrapped__  # pytest would look for a fixture of the stage's name
-    return play
 
 
 def submit(stage: CoordinatorStage) -> Outcome:

@@ -1,0 +1,16 @@
+"""Looking for a seed that shows a fault."""
+
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+
+class Outcome(Protocol):
+    """Of one seed."""
+
+    @property
+    def violation(self) -> str | None: ...
+
+
+def first_violation(run: Callable[[int], Outcome], seeds: Iterable[int]) -> str | None:
+    """What the first seed shows that shows anything."""
+    return next((found for seed in seeds if (found := run(seed).violation) is not None), None)
