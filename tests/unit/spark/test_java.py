@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from odradek.spark import java
-from odradek.spark.java import NoJava, find_java_home, java_version, shim_home
+from odradek.spark.java import NoJava, find_java_home, java_version, shim_home, without_spark_home
 
 
 def make_java(home: Path, told: str) -> Path:
@@ -69,6 +69,18 @@ def test_arguments_pass_the_shim_as_they_are(tmp_path: Path) -> None:
         [shim_home(echo) / "bin" / "java", *given], capture_output=True, text=True, check=True
     ).stdout
     assert printed.splitlines() == ["-a b", "", "'\"$x", "*"]
+
+
+def test_spark_home_is_hidden_from_all_but_the_launcher(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "bin").mkdir(parents=True)
+    echo = home / "bin" / "java"
+    echo.write_text('#!/bin/sh\necho "${SPARK_HOME-none} $1"\n', encoding="utf-8")
+    echo.chmod(0o755)
+    shim, environ = without_spark_home(home) / "bin" / "java", {**os.environ, "SPARK_HOME": "/spark"}
+    for main, seen in (("org.apache.spark.launcher.Main", "/spark"), ("org.apache.spark.deploy.SparkSubmit", "none")):
+        told = subprocess.run([shim, main], env=environ, capture_output=True, text=True, check=True).stdout
+        assert told == f"{seen} {main}\n"
 
 
 def test_a_machine_without_any_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
