@@ -24,8 +24,8 @@ JOB = "truck-positions"
 
 @pytest.fixture
 def broker(odradek_broker: RunningBroker) -> RunningBroker:
-    """With one event."""
-    odradek_broker.create_topic(TRUCKS_GPS)
+    """With one event, which is old."""
+    odradek_broker.create_topic(TRUCKS_GPS, 1, {"retention.ms": "-1"})
     fields = {"truck": "one", "driver": "d", "time": time_text(NOW_MS), "latitude": 1.5, "longitude": 2.5}
     producer = Producer({"bootstrap.servers": odradek_broker.bootstrap})
     producer.produce(TRUCKS_GPS, json_text({**fields, "speed_kmh": 50.5}), "one", timestamp=NOW_MS)

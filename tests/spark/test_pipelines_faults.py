@@ -26,6 +26,8 @@ from odradek.testing.job_stage import JobStage
 POSITIONS, ALERTS, LETTERS = JOBS["truck-positions"], JOBS["driver-alerts"], JOBS["dead-letters"]
 NOW_MS = 1_772_352_000_000
 LIMIT_S = 60
+KEPT = {"retention.ms": "-1"}
+"""Events are old."""
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +87,7 @@ def test_a_result_topic_that_is_deleted_is_made_again(
     session: SparkSession, odradek_broker: RunningBroker, setting: Setting
 ) -> None:
     admin = AdminClient({"bootstrap.servers": odradek_broker.bootstrap})
-    odradek_broker.create_topic(TRUCKS_GPS)
+    odradek_broker.create_topic(TRUCKS_GPS, 1, KEPT)
     produce(odradek_broker, position("one"))
     with running(session, setting, POSITIONS) as jobs:
         wait_until(lambda: trucks(odradek_broker) == ["one"], jobs)
@@ -116,7 +118,7 @@ def test_a_broker_that_is_killed_loses_and_repeats_nothing(
 def test_the_checkpoint_of_another_job_is_told_by_its_name(
     session: SparkSession, odradek_broker: RunningBroker, setting: Setting
 ) -> None:
-    odradek_broker.create_topic(TRUCKS_GPS)
+    odradek_broker.create_topic(TRUCKS_GPS, 1, KEPT)
     produce(odradek_broker, position("one"))
     run(session, POSITIONS, setting, Signal(), nobody)
     directory = Path(setting.checkpoint)
@@ -129,7 +131,7 @@ def test_the_checkpoint_of_another_job_is_told_by_its_name(
 def test_events_that_expired_before_they_were_read_end_a_job_unless_they_may_be_skipped(
     session: SparkSession, odradek_broker: RunningBroker, setting: Setting
 ) -> None:
-    odradek_broker.create_topic(TRUCKS_GPS)
+    odradek_broker.create_topic(TRUCKS_GPS, 1, KEPT)
     produce(odradek_broker, position("one"))
     run(session, POSITIONS, setting, Signal(), nobody)
     produce(odradek_broker, position("two"), position("three"))
@@ -148,7 +150,7 @@ def test_events_that_expired_before_they_were_read_end_a_job_unless_they_may_be_
 def test_a_bad_record_as_large_as_a_topic_takes_is_kept(
     session: SparkSession, odradek_broker: RunningBroker, setting: Setting
 ) -> None:
-    odradek_broker.create_topic(TRUCKS_GPS)
+    odradek_broker.create_topic(TRUCKS_GPS, 1, KEPT)
     large = bytes(range(256)) * 3900
     produce(odradek_broker, ("one", large))
     run(session, LETTERS, setting, Signal(), nobody)

@@ -26,6 +26,8 @@ from odradek.testing.committed_values import committed_pairs
 _START_MS = 1_772_352_000_000
 _MINUTE_MS = 60_000
 _FLUSH_S = 60
+_KEPT = {"retention.ms": "-1"}
+"""Events are old: a broker would let them expire while a slow machine is still at work on them."""
 _FAULTS = Faults(late=0.02, broken=0.04)
 
 Rows = list[tuple[str, Fields]]
@@ -52,10 +54,10 @@ class JobStage:
 
     def create_topics(self) -> None:
         """Of events, which are empty, and of plans, which has all that it will have."""
-        self._broker.create_topic(contract.TRUCKS_GPS, 2)
+        self._broker.create_topic(contract.TRUCKS_GPS, 2, _KEPT)
         self._broker.create_topic(contract.TENANT_PLANS, 1, {"cleanup.policy": "compact"})
         for topic in self._estate.topics():
-            self._broker.create_topic(topic)
+            self._broker.create_topic(topic, 1, _KEPT)
         self.produce(self.plans)
 
     def produce(self, events: Iterable[Event]) -> None:
