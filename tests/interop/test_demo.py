@@ -1,0 +1,56 @@
+"""The demo on Apache Kafka: what the jobs give is right there too, and what somebody else wrote is found."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+
+from odradek.pipelines import contract
+from odradek.pipelines.registry import JOBS
+from odradek.testing.same_answers import Side
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+COMMAND = [sys.executable, "-m", "odradek", "demo", "--no-browser", "--events-per-second", "60", "--seconds", "3"]
+FORGED = {"driver": "driver-9999", "truck": "truck-9999", "since": "", "exceeded": "", "limit_minutes": 270}
+
+
+def topics(bootstrap: str) -> set[str]:
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    return {name for name in admin.list_topics(60).topics if not name.startswith("__")}
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+@pytest.mark.slow
+def test_results_on_apache_kafka_and_one_that_was_forged(both: tuple[Side, Side], tmp_path: Path) -> None:
+    bootstrap = f"127.0.0.1:{both[0].port}"
+    before = topics(bootstrap)
+    environ = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(
+        [*COMMAND, "--bootstrap", bootstrap], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, text=True
+    ) as demo:
+        assert demo.stdout is not None
+        seen = next((line for line in demo.stdout if line.startswith("topics: ")), "")
+        assert seen.startswith("topics: 18 made")
+        producer = Producer({"bootstrap.servers": bootstrap})
+        producer.produce(contract.DRIVER_ALERTS, json.dumps(FORGED), "driver-9999")
+        assert producer.flush(60) == 0
+        out, err = demo.communicate()
+    assert (demo.returncode, err) == (1, ""), out
+    rows = [line.split() for line in out.splitlines()]
+    found = {row[0]: row[1:] for row in rows if row and row[0] in JOBS and len(row) == 4}
+    assert list(found) == list(JOBS)
+    for job, (expected, seen, differences) in found.items():
+        forged = job == "driver-alerts"
+        assert (number(seen), differences) == (number(expected) + forged, "1" if forged else "0"), job
+    assert "driver-alerts: unexpected ('driver-9999'" in out
+    assert topics(bootstrap) == before
+    assert list(tmp_path.iterdir()) == []
