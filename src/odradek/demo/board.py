@@ -21,16 +21,17 @@ class Board:
 
     def begin(self, stage: str, text: str) -> None:
         """Or tell how far it is."""
-        if self.figures.stages[stage].took_s is None:
-            self._began_s.setdefault(stage, time.monotonic())
+        if not self.figures.stages[stage].is_done:
+            began_s = self._began_s.setdefault(stage, time.monotonic())
             self.figures.stages[stage].text = text
+            self.figures.stages[stage].took_s = time.monotonic() - began_s
 
     def done(self, stage: str, text: str) -> None:
         """Once it is, it stays so."""
-        if self.figures.stages[stage].took_s is None:
+        if not self.figures.stages[stage].is_done:
             self.begin(stage, text)
-            took_s = self.figures.stages[stage].took_s = time.monotonic() - self._began_s[stage]
-            self._say_line(f"{stage}: {text} ({took_s:.1f} s)")
+            self.figures.stages[stage].is_done = True
+            self._say_line(f"{stage}: {text} ({self.figures.stages[stage].took_s:.1f} s)")
 
     def note(self, text: str) -> None:
         self.figures.note = text
@@ -52,6 +53,8 @@ class Board:
             self._say_line(f"job {name} is started again: {job.reason}")
 
     def draw(self) -> None:
+        for stage in self._began_s:
+            self.begin(stage, self.figures.stages[stage].text)
         self._screen.draw(shown.frame(self.figures))
         now_s = time.monotonic()
         if self.figures.is_live and now_s >= self._summary_s:

@@ -59,7 +59,7 @@ class Demo:
         self._board.begin(TOPICS, "being made")
         made = self._beside(lambda: self._parts.make_topics(bootstrap))
         self._board.done(TOPICS, f"{made} made")
-        self._board.begin(SPARK, "starting")
+        self._board.begin(SPARK, "Java and Spark are starting")
         if self._setting.has_page:
             self._board.begin(PAGE, "starting")
         self._parts.start_rest(bootstrap)

@@ -8,7 +8,8 @@ from typing import Any
 from odradek.demo.comparing import Outcome
 from odradek.demo.scenario import SPEED
 
-WIDTH = 80
+WIDTH = 79
+"""What fits a terminal of 80 columns, whose last one stays free."""
 _NAME = 10
 _JOB = 22
 _MINUTE_MS = 60_000
@@ -17,11 +18,14 @@ _REASON_MAX = 200
 
 @dataclass(slots=True)
 class Stage:
-    """Of the set-up. It has begun when it has a text, and ended when it took a time."""
+    """Of the set-up."""
 
     name: str
     text: str = ""
+    """Empty before it has begun."""
     took_s: float | None = None
+    """So far, or all in all."""
+    is_done: bool = False
 
 
 @dataclass(slots=True)
@@ -95,9 +99,9 @@ def frame(figures: Figures) -> list[str]:
 def _setting_up(figures: Figures) -> list[str]:
     lines = []
     for stage in figures.stages.values():
-        mark = "." if stage.took_s is not None else ("-" if stage.text else " ")
+        mark = "ok" if stage.is_done else (".." if stage.text else "")
         took = f"{stage.took_s:.1f} s" if stage.took_s is not None else ""
-        lines.append(_ends(f"{mark} {stage.name:<{_NAME}}{stage.text}", took))
+        lines.append(_ends(f"{mark:<4}{stage.name:<{_NAME}}{stage.text}", took))
     return [*lines, *_reasons(figures.jobs)]
 
 
