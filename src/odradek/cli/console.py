@@ -9,6 +9,8 @@ import threading
 import webbrowser
 from types import ModuleType
 
+from confluent_kafka import KafkaException
+
 from odradek.cli import attached, librdkafka, reaching
 from odradek.cli.main import Misused
 from odradek.client.client import Client
@@ -45,12 +47,14 @@ def console(options: argparse.Namespace) -> int:
             attached.check()
         except InvalidConfig as error:
             raise Misused(str(error)) from None
-    settings = librdkafka.settings(options)
+    try:
+        feed = Feed(librdkafka.settings(options), SystemClock())
+    except KafkaException as error:
+        raise librdkafka.misused(error) from None
     if reaching.is_plaintext(reaching.given_properties(options)):
         reaching.run(options, _answers)
     listening = listen(options.host, options.port)
     serving = load_pages()
-    feed = Feed(settings, SystemClock())
 
     async def main() -> None:
         stop = asyncio.Event()

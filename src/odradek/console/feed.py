@@ -59,13 +59,13 @@ class Feed:
     """`start`, then `picture` whenever one is wanted, then `stop`."""
 
     def __init__(self, settings: Mapping[str, Any], clock: Clock) -> None:
-        """Settings are librdkafka's; there must be `bootstrap.servers`."""
+        """Settings are librdkafka's; there must be `bootstrap.servers`. Raises KafkaException for what it refuses."""
         self._link = Link(settings["bootstrap.servers"])
         self._clock = clock
         self._gathering = Gathering()
         self.picture = Picture(self._link)
         """Replaced whole, never changed: any thread may take it."""
-        self._settings = {**settings, **_OWN}
+        self._consumer = Consumer({**settings, **_OWN}, error_cb=self._on_error)
         self._next: dict[Place, int] = {}
         """What is read, and from where on."""
         self._unread: set[Place] = set()
@@ -84,18 +84,17 @@ class Feed:
         self._thread.join()
 
     def _run(self) -> None:
-        consumer = Consumer(dict(self._settings), error_cb=self._on_error)
         try:
             look_at = picture_at = time.monotonic()
             while not self._stop.is_set():
                 if self._is_away or time.monotonic() >= look_at:
-                    look_at = time.monotonic() + self._look(consumer)
-                self._read(consumer)
+                    look_at = time.monotonic() + self._look()
+                self._read()
                 if time.monotonic() >= picture_at:
                     picture_at = time.monotonic() + _PICTURE_S
                     self.picture = self._gathering.picture(self._link)
         finally:
-            consumer.close()
+            self._consumer.close()
 
     def _on_error(self, error: KafkaError) -> None:
         if error.code() == KafkaError._ALL_BROKERS_DOWN:
@@ -103,10 +102,10 @@ class Feed:
 
     # --- the cluster
 
-    def _look(self, consumer: Consumer) -> float:
+    def _look(self) -> float:
         """Whether it is there, and what is new in it. Returns the time until it should be looked at again."""
         try:
-            found = consumer.list_topics(timeout=_ANSWER_S)
+            found = self._consumer.list_topics(timeout=_ANSWER_S)
         except KafkaException:
             return self._gone()
         self._is_away = False
@@ -114,19 +113,19 @@ class Feed:
             self._forget()
         self._cluster_id = found.cluster_id
         known = {name: sorted(each.partitions) for name, each in found.topics.items() if each.error is None}
-        self._assign(consumer, [(topic, number) for topic in TOPICS for number in known.get(topic, ())])
+        self._assign([(topic, number) for topic in TOPICS for number in known.get(topic, ())])
         missing = tuple(topic for topic in TOPICS if topic not in known)
         self._link = replace(self._link, away_since_ms=None, missing=missing, loaded=not self._unread)
         return _LOOK_MISSING_S if missing else _LOOK_S
 
-    def _assign(self, consumer: Consumer, wanted: list[Place]) -> None:
-        starts = {place: self._start_of(consumer, place) for place in wanted if place not in self._next}
+    def _assign(self, wanted: list[Place]) -> None:
+        starts = {place: self._start_of(place) for place in wanted if place not in self._next}
         found = {place: start for place, start in starts.items() if start is not None}
         kept = {place: at for place, at in self._next.items() if place in wanted}
         if found or len(kept) < len(self._next):
             self._next = kept | found
             self._unread = (self._unread & kept.keys()) | found.keys()
-            consumer.assign([TopicPartition(*place, at) for place, at in self._next.items()])
+            self._consumer.assign([TopicPartition(*place, at) for place, at in self._next.items()])
 
     def _gone(self) -> float:
         self._is_away = True
@@ -140,10 +139,10 @@ class Feed:
         self._next.clear()
         self._unread.clear()
 
-    def _start_of(self, consumer: Consumer, place: Place) -> int | None:
+    def _start_of(self, place: Place) -> int | None:
         """None where nobody can say: the next look may find somebody."""
         try:
-            found = consumer.get_watermark_offsets(TopicPartition(*place), timeout=_ANSWER_S)
+            found = self._consumer.get_watermark_offsets(TopicPartition(*place), timeout=_ANSWER_S)
         except KafkaException:
             return None
         ends = cast("tuple[int, int] | None", found)  # none when the time is up, whatever its types say
@@ -155,8 +154,8 @@ class Feed:
 
     # --- records
 
-    def _read(self, consumer: Consumer) -> None:
-        for message in consumer.consume(_BATCH, _POLL_S):
+    def _read(self) -> None:
+        for message in self._consumer.consume(_BATCH, _POLL_S):
             place = (message.topic() or "", message.partition() or 0)
             error = message.error()
             if place not in self._next:

@@ -37,11 +37,14 @@ class Truck:
     trail: tuple[Position, ...]
     """From the oldest on, without where it is now."""
     is_overtime: bool
+    is_result: bool = True
+    """Else nothing is known of it but what it told itself: the job has not come that far."""
 
 
 class Fleet:
     def __init__(self) -> None:
         self._latest: OrderedDict[str, Position] = OrderedDict()
+        self._heard: OrderedDict[str, Position] = OrderedDict()
         self._trails: OrderedDict[str, deque[Position]] = OrderedDict()
         self._overtimes: OrderedDict[tuple[str, int], Overtime] = OrderedDict()
 
@@ -50,7 +53,10 @@ class Fleet:
         trail = self._trails.setdefault(event.truck, deque(maxlen=TRAIL_POINTS))
         if not trail or event.time_ms - trail[-1].time_ms >= TRAIL_MS:
             trail.append(event)
+        if event.truck not in self._heard or self._heard[event.truck].time_ms < event.time_ms:
+            self._heard[event.truck] = event
         _keep_newest(self._trails, event.truck, TRUCKS_MAX)
+        _keep_newest(self._heard, event.truck, TRUCKS_MAX)
 
     def place(self, position: Position) -> None:
         """The latest position of a truck."""
@@ -70,7 +76,11 @@ class Fleet:
 
     def trucks(self) -> tuple[Truck, ...]:
         overtime = {each.alert.truck for each in self._overtimes.values() if each.goes_on}
-        return tuple(Truck(at, self._trail(at), truck in overtime) for truck, at in sorted(self._latest.items()))
+        placed = [Truck(at, self._trail(at), name in overtime) for name, at in self._latest.items()]
+        heard = [(name, at) for name, at in self._heard.items() if name not in self._latest]
+        room = TRUCKS_MAX - len(placed)
+        told = [Truck(at, self._trail(at), name in overtime, is_result=False) for name, at in heard[:room]]
+        return tuple(sorted([*placed, *told], key=lambda truck: truck.at.truck))
 
     def overtimes(self) -> tuple[Overtime, ...]:
         """The newest first."""

@@ -80,7 +80,7 @@ def window_text(activity: Sequence[Activity]) -> str:
 
 def alerts(overtimes: Sequence[Overtime]) -> str:
     if not overtimes:
-        return _empty("nobody has driven too long")
+        return _empty("no alert yet")
     rows = (
         _row(
             [escape(each.alert.driver), escape(each.alert.truck)],
@@ -98,7 +98,7 @@ def _over(overtime: Overtime) -> str:
 
 def centres(listed: Sequence[Centre], selected: str | None) -> str:
     if not listed:
-        return _empty("no data centre has told anything yet")
+        return _empty("no result yet")
     rows = (_centre_row(each, is_selected=each.name == selected) for each in listed)
     return _table(("centre",), ("users", "ops/s", "errors", "p50", "p95", "p99"), rows)
 
@@ -140,11 +140,12 @@ def jobs(listed: Sequence[Progress]) -> str:
 
 
 def _job_row(job: Progress) -> str:
+    """One that does not run says why in place of its figures: these are of a batch that is long past."""
     state = job.state if job.state in _STATES else "unknown"
     said = escape(job.state if job.reason is None else f"{job.state}: {job.reason}")
     name = f'<span class="job {state}" title="{said}"><i></i>{escape(job.job)}</span>'
     if state != "running":
-        name += f'<span class="reason" title="{said}">{said}</span>'
+        return f'<tr class="{state}"><td>{name}</td><td class="reason" colspan="4" title="{said}">{said}</td></tr>'
     figures = [
         _NONE if job.rows_per_second is None else rate_text(job.rows_per_second),
         _NONE if job.lag is None else count_text(job.lag),
@@ -156,7 +157,7 @@ def _job_row(job: Progress) -> str:
 
 def letters(counted: Sequence[tuple[str, int]]) -> str:
     if not counted:
-        return _empty("no event was refused")
+        return _empty("none yet")
     most = counted[0][1]
     shown, rest = counted[:_REASONS_SHOWN], counted[_REASONS_SHOWN:]
     lines = [

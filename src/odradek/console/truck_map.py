@@ -12,7 +12,7 @@ from odradek.console.wording import clock_text
 
 _KM_PER_DEGREE = 111.32
 _MARGIN_KM = 8.0
-_STATES = ("standing", "moving", "overtime")
+_STATES = ("heard", "standing", "moving", "overtime")
 """In the order in which they are drawn: what matters most lies on top."""
 
 Frame = tuple[float, float, float, float]
@@ -73,8 +73,14 @@ def shown(trucks: Sequence[Truck]) -> list[dict[str, Any]]:
 def _dot(truck: Truck) -> dict[str, Any]:
     plane, at = _shipped()[0], truck.at
     x, y = plane.at(at.longitude, at.latitude)
-    state = "overtime" if truck.is_overtime else "moving" if at.speed_kmh >= MOVING_KMH else "standing"
-    speed = f"{at.speed_kmh:.0f} km/h" if at.speed_kmh >= MOVING_KMH else "standing"
+    is_moving = at.speed_kmh >= MOVING_KMH
+    told = f"{at.speed_kmh:.0f} km/h" if is_moving else "standing"
+    if truck.is_overtime:
+        state, told = "overtime", f"{told}, over the limit"
+    elif not truck.is_result:
+        state, told = "heard", f"{told}; no result yet"
+    else:
+        state = "moving" if is_moving else "standing"
     trail = [plane.at(each.longitude, each.latitude) for each in truck.trail]
     return {
         "name": at.truck,
@@ -82,7 +88,7 @@ def _dot(truck: Truck) -> dict[str, Any]:
         "x": x,
         "y": y,
         "state": state,
-        "told": f"{speed}, over the limit" if truck.is_overtime else speed,
+        "told": told,
         "time": clock_text(at.time_ms),
         "trail": " ".join(f"{east},{south}" for east, south in (*trail, (x, y))) if trail else "",
     }

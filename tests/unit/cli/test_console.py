@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +36,14 @@ def test_options_that_cannot_be(arguments: list[str], capsys: pytest.CaptureFixt
 def test_a_wrong_address_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["console", "--bootstrap", "here"]) == 2
     assert capsys.readouterr().err == "odradek: --bootstrap: 'here' must be host:port\n"
+
+
+def test_a_setting_that_librdkafka_does_not_know_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "client.properties").write_text("no.such.setting=1\n")
+    assert main(["console", "--command-config", str(tmp_path / "client.properties")]) == 2
+    assert capsys.readouterr().err == 'odradek: no such configuration property: "no.such.setting"\n'
 
 
 def test_attached_needs_a_pipe() -> None:

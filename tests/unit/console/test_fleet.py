@@ -33,6 +33,16 @@ def test_a_trail_is_bounded_and_no_denser_than_it_can_be_seen() -> None:
     assert all(after - before >= TRAIL_MS for before, after in pairwise(times))
 
 
+def test_trucks_are_shown_before_there_are_results_and_say_so() -> None:
+    fleet = Fleet()
+    for minute in (0, 0.3, 1, 1.6, 1.2):
+        fleet.pass_by(position(minute, "heard"))
+    fleet.place(position(2, "placed"))
+    fleet.pass_by(position(9, "placed"))
+    told = {truck.at.truck: (truck.at.time_ms, truck.is_result) for truck in fleet.trucks()}
+    assert told == {"heard": (96_000, False), "placed": (120_000, True)}
+
+
 def test_a_position_out_of_order_leaves_the_trail_alone() -> None:
     fleet = Fleet()
     for minute in (1, 2, 1.5, 3):

@@ -1,6 +1,7 @@
 """The map that is shipped is that of the simulated country, and everything has its place on it."""
 
 import json
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -54,6 +55,8 @@ def test_what_matters_most_lies_on_top() -> None:
     dots = truck_map.shown(trucks)
     assert [(dot["name"], dot["state"]) for dot in dots] == [("c", "standing"), ("b", "moving"), ("a", "overtime")]
     assert dots[2]["told"] == "80 km/h, over the limit"
+    heard = truck_map.shown([replace(trucks[1], is_result=False)])[0]
+    assert (heard["state"], heard["told"]) == ("heard", "80 km/h; no result yet")
     assert dots[0]["trail"].endswith(f"{dots[0]['x']},{dots[0]['y']}")
 
 
