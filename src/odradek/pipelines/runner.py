@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from threading import BoundedSemaphore, Event, Lock
+from threading import Event, Lock
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -39,9 +39,10 @@ _WRITTEN_S = 5.0
 _AWAY_PAUSE_S = 3.0
 _AWAY_LOOKS_MAX = 200
 _LOOKS_A_LINE = 10
-_STARTING_MAX = 2
 _STARTING = "Initializing"
 _STARTING_LOOK_S = 0.1
+_TOO_LATE = "Python worker failed to connect back"
+_LATE_PROCESS_S = 10.0
 # A result topic is made by the runner, which knows how it must be. One that is gone is not waited for: it is made anew.
 _WRITING = {
     "kafka.allow.auto.create.topics": "false",
@@ -128,14 +129,15 @@ class Gate:
 
 
 class Turns:
-    """Lets only so many queries start at a time.
+    """Lets queries start one after the other.
 
     Spark gives the Python process of each source ten seconds to start, and no setting changes that: on a busy machine
-    all jobs at once would take longer, fail together, and try again together.
+    all jobs at once would take longer, fail together, and try again together. A process that came too late goes on
+    until it notices, and takes its time from the next one: so that waits.
     """
 
-    def __init__(self, most: int = _STARTING_MAX) -> None:
-        self._free = BoundedSemaphore(most)
+    def __init__(self) -> None:
+        self._free = Lock()
 
     def begin(self, start: Callable[[], StreamingQuery], stop: Event) -> StreamingQuery | None:
         """What it gives, when that has its processes or has failed. None where it is told to stop before."""
@@ -146,6 +148,8 @@ class Turns:
             query = None if stop.is_set() else start()
             while query is not None and _is_starting(query) and not stop.is_set():
                 time.sleep(_STARTING_LOOK_S)
+            if query is not None and not query.isActive and _TOO_LATE in str(query.exception()):
+                stop.wait(_LATE_PROCESS_S)
             return query
         finally:
             self._free.release()

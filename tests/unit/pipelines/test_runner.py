@@ -56,6 +56,9 @@ class Query:
             raise StreamingQueryException(self._error)
         return True
 
+    def exception(self) -> Exception | None:
+        return None if self._error is None else StreamingQueryException(self._error)
+
     def stop(self) -> None:
         self.is_stopped = True
 
@@ -261,7 +264,7 @@ def begin(turns: Turns, name: str, seen: list[str], stop: Event) -> "StreamingQu
 
 
 def test_jobs_start_one_after_the_other() -> None:
-    turns, seen = Turns(1), list[str]()
+    turns, seen = Turns(), list[str]()
     threads = [Thread(target=begin, args=(turns, name, seen, Event())) for name in "ab"]
     for each in threads:
         each.start()
@@ -272,15 +275,23 @@ def test_jobs_start_one_after_the_other() -> None:
 
 
 def test_a_job_that_is_stopped_before_its_turn_is_not_started() -> None:
-    turns, seen, stop = Turns(1), list[str](), Event()
+    turns, seen, stop = Turns(), list[str](), Event()
     stop.set()
     assert begin(turns, "a", seen, stop) is None
     assert seen == []
 
 
-def test_a_query_that_fails_at_once_gives_its_turn_to_the_next() -> None:
-    turns, seen = Turns(1), list[str]()
-    failed = Query(0, "no worker")
-    failed.isActive, failed.status = False, {"message": "Initializing sources"}
-    assert turns.begin(lambda: cast("StreamingQuery", failed), Event()) is cast("Any", failed)
-    assert begin(turns, "b", seen, Event()) is not None
+def test_a_query_that_failed_at_its_start_leaves_time_for_its_process_to_end() -> None:
+    turns, stop = Turns(), Stop()
+
+    def fail(error: str) -> None:
+        failed = Query(0, error)
+        failed.isActive, failed.status = False, {"message": "Terminated with exception"}
+        assert turns.begin(lambda: cast("StreamingQuery", failed), stop) is cast("Any", failed)
+
+    fail("broker away")
+    assert stop.waited == []
+    fail("[STREAM_FAILED] Query [id = 1] terminated with exception: Python worker failed to connect back.")
+    assert stop.waited == [10.0]
+    assert begin(turns, "b", [], stop) is not None
+    assert stop.waited == [10.0]
