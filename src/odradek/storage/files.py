@@ -76,6 +76,7 @@ class File(Protocol):
         ...
 
     def modified_ms(self) -> int: ...
+    def set_modified_ms(self, at_ms: int) -> None: ...
     def fileno(self) -> int: ...
     def close(self) -> None: ...
 
@@ -185,6 +186,9 @@ class OsFile:
 
     def modified_ms(self) -> int:
         return os.fstat(self._fd).st_mtime_ns // 1_000_000
+
+    def set_modified_ms(self, at_ms: int) -> None:
+        os.utime(self._fd, ns=(at_ms * 1_000_000, at_ms * 1_000_000))
 
     def fileno(self) -> int:
         return self._fd

@@ -120,6 +120,11 @@ class LocalLog:
         return self._segments.size
 
     @property
+    def cuts(self) -> int:
+        """How often the log was cut: what was seen of its segments before that may not hold any more."""
+        return self._cuts
+
+    @property
     def starts_inside(self) -> bool:
         """Records were deleted up to somewhere inside the first segment, which only a checkpoint remembers."""
         return self.start_offset > self._segments.first_base
@@ -215,6 +220,14 @@ class LocalLog:
             else:
                 files.rename(path, path + names.DELETED)  # crash from here on: recovery removes *.deleted
                 self.home.doom(path + names.DELETED, delay_ms)
+
+    def _rename_files(self, base: Offset, before: str, after: str) -> None:
+        """Give the files of a segment another mark at the end of their names."""
+        files = self.home.open_files.files
+        for suffix in names.SEGMENT_SUFFIXES:
+            path = f"{self.directory}/{names.file_name(base, suffix)}"
+            if files.exists(path + before):
+                files.rename(path + before, path + after)
 
     # --- syncing
 

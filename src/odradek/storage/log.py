@@ -8,6 +8,7 @@ with the next write.
 """
 
 from collections import deque
+from collections.abc import Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,7 +18,8 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import BatchHead, check_crc, check_produced, parse_head, stamp
 from odradek.records.control import EndTxnMarker, end_txn_marker
-from odradek.storage import leader_epochs, retention
+from odradek.storage import leader_epochs, names, retention
+from odradek.storage.cleaning.job import Made
 from odradek.storage.home import Home
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.local_log import Jitter, LocalLog, guarded, no_jitter
@@ -51,6 +53,7 @@ class Log(LocalLog):
     __slots__ = (
         "_snapshots",
         "_unreplicated_txns",
+        "cleaned_to",
         "epochs",
         "high_watermark",
         "producers",
@@ -69,6 +72,8 @@ class Log(LocalLog):
         super().__init__(home, directory, partition, config, recovered, jitter)
         self.topic_id: str | None = None
         self.high_watermark = recovered.end_offset
+        self.cleaned_to: Offset | None = None
+        """Below it the log was compacted; None where it never was."""
         self.epochs: LeaderEpochs = recovered.epochs
         self.producers: ProducerState = recovered.producers
         self._snapshots = recovered.snapshots
@@ -264,6 +269,8 @@ class Log(LocalLog):
         self._new_names = True
         self.high_watermark = min(self.high_watermark, self.end_offset)
         self.recovery_point = min(self.recovery_point, self.end_offset)
+        if self.cleaned_to is not None:
+            self.cleaned_to = min(self.cleaned_to, self.end_offset)
         if self._unreplicated_txns:
             self._unreplicated_txns = deque(txn for txn in self._unreplicated_txns if txn[1] < self.end_offset)
         self._snapshots.keep_within(self.start_offset, self.end_offset)
@@ -311,6 +318,31 @@ class Log(LocalLog):
         if segment.base_offset in self._snapshots.offsets:
             self._snapshots.remove(segment.base_offset)
         self._remove_files(segment, delay_ms)
+
+    # --- compaction
+
+    @guarded
+    def replace_segments(self, old: Sequence[Segment], made: Sequence[Made]) -> None:
+        """Segments whose files lie in the directory under `.cleaned` names, synced, take the place of `old`.
+
+        Those are closed ones of this log, side by side, from which `made` were made. Readers may go on with them for
+        file.delete.delay.ms.
+        """
+        for each in reversed(made):  # last to first, so that recovery can tell whether all of them were renamed
+            self._rename_files(each.base, names.CLEANED, names.SWAP)
+        # Crash before here: recovery removes what was made. From here on, it finishes what is done below.
+        bases = {each.base for each in made}
+        for segment in old:
+            segment.abandon()
+            if segment.base_offset not in bases and segment.base_offset in self._snapshots.offsets:
+                self._snapshots.remove(segment.base_offset)
+            self._remove_files(segment, self.config.file_delete_delay_ms)
+        for each in made:
+            self._rename_files(each.base, names.SWAP, "")
+        now = self.home.clock.now_ms()
+        new = [Segment(self.home.open_files, self.directory, each.base, each.sizes, now) for each in made]
+        self._segments.replace(old, new)
+        self._new_names = True
 
     # --- the end
 

@@ -55,6 +55,7 @@ class LogDir:
         self.recovery_points: dict[TopicPartition, Offset] = {}
         self.log_starts: dict[TopicPartition, Offset] = {}
         self.high_watermarks: dict[TopicPartition, Offset] = {}
+        self.cleaned_to: dict[TopicPartition, Offset] = {}
         self._lock = lock
         self._stored: dict[str, Offsets] = {}
         self._storing = threading.Lock()
@@ -96,6 +97,7 @@ class LogDir:
             (names.RECOVERY_POINTS, self.recovery_points),
             (names.LOG_STARTS, self.log_starts),
             (names.HIGH_WATERMARKS, self.high_watermarks),
+            (names.CLEANER_OFFSETS, self.cleaned_to),
         ):
             try:
                 if self._files.exists(f"{self.path}/{name}"):
@@ -104,7 +106,8 @@ class LogDir:
             except NewerVersion:
                 raise
             except CorruptFile as error:
-                # Without recovery points everything is scanned; without log starts, logs start at their first segment.
+                # Without recovery points everything is scanned; without log starts, logs start at their first segment;
+                # without those of the cleaner, everything is dirty.
                 events.append(Event("ignoring a corrupt checkpoint", {"reason": str(error)}))
                 self.was_clean = self.was_clean and name != names.RECOVERY_POINTS
 
@@ -125,12 +128,13 @@ class LogDir:
         return found
 
     def changed_checkpoints(self) -> Checkpoints:
-        """Recovery points, log starts and high watermarks, where they changed since they were stored."""
+        """Recovery points, log starts, high watermarks and how far logs are clean, where that changed since."""
         logs = (*self.logs.values(), *self.future_logs.values())  # no partition has both in one directory
         now: dict[str, Offsets] = {
             names.RECOVERY_POINTS: {log.partition: log.recovery_point for log in logs},
             names.LOG_STARTS: {log.partition: log.start_offset for log in logs if log.starts_inside},
             names.HIGH_WATERMARKS: {log.partition: log.high_watermark for log in logs},
+            names.CLEANER_OFFSETS: {log.partition: log.cleaned_to for log in logs if log.cleaned_to is not None},
         }
         self._taken += 1
         changed = {name: offsets for name, offsets in now.items() if self._stored.get(name) != offsets}

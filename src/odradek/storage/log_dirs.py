@@ -206,6 +206,7 @@ class LogDirs:
             self._failed(log_dir, error)
             return
         log.advance_high_watermark(log_dir.high_watermarks.get(found.partition, Offset(0)))
+        log.cleaned_to = log_dir.cleaned_to.get(found.partition)
         target = log_dir.future_logs if found.mark is Mark.FUTURE else log_dir.logs
         target[found.partition] = log
         self.events += recovered.events

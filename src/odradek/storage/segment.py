@@ -119,13 +119,19 @@ class Segment:
         largest = self.max_timestamp
         return largest if largest >= 0 else TimestampMs(self.log.get().modified_ms())
 
-    def waited_ms(self, clock: Clock, batch_timestamp: TimestampMs) -> int:
-        """How long the segment has been written to, by the time of records where they have one."""
+    @property
+    def first_timestamp(self) -> TimestampMs:
+        """The largest of the first batch."""
         if self._first_timestamp == _NOT_LOADED and self.size:
             _, head = next(batches.heads(self.log.get(), self.size))
             self._first_timestamp = head.max_timestamp
-        if self._first_timestamp >= 0:
-            return batch_timestamp - self._first_timestamp
+        return self._first_timestamp
+
+    def waited_ms(self, clock: Clock, batch_timestamp: TimestampMs) -> int:
+        """How long the segment has been written to, by the time of records where they have one."""
+        first = self.first_timestamp
+        if first >= 0:
+            return batch_timestamp - first
         return clock.now_ms() - self.created_ms
 
     def index_full(self, index_bytes_max: int) -> bool:

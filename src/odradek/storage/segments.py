@@ -1,7 +1,7 @@
 """The segments of a log, oldest first, and finding things in them."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
@@ -75,6 +75,12 @@ class Segments:
         taken = self._all[keep:]
         del self._all[keep:], self._bases[keep:]
         return taken
+
+    def replace(self, old: Sequence[Segment], new: Sequence[Segment]) -> None:
+        """`old` are neighbours, and have no others' offsets between them."""
+        number = self._all.index(old[0])
+        self._all[number : number + len(old)] = new
+        self._bases[number : number + len(old)] = [segment.base_offset for segment in new]
 
     # --- reading
 

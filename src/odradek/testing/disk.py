@@ -141,6 +141,9 @@ class FaultyFile:
     def modified_ms(self) -> int:
         return self._open_node().modified_ms
 
+    def set_modified_ms(self, at_ms: int) -> None:
+        self._open_node(to_write=True).modified_ms = at_ms
+
     def fileno(self) -> int:
         """Of a copy on the real disk, as the file is now: for those who send from it."""
         content = self._open_node().content

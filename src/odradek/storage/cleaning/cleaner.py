@@ -1,0 +1,139 @@
+"""The cleaner of a node: takes the dirtiest log, has it cleaned in another process, swaps in what came of it.
+
+Deciding and swapping happen on the loop, where the logs live; the files of a log that is being cleaned do not change,
+but for segments that retention deletes: what was made of those is thrown away.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING
+
+from odradek.model.clock import Clock
+from odradek.model.errors import CorruptBatch, StorageFailed
+from odradek.storage import names
+from odradek.storage.cleaning.choice import CleanerSetting, Plan, dirtiest, plan
+from odradek.storage.cleaning.job import Job, Outcome
+from odradek.storage.files import Files
+from odradek.storage.log import Log
+from odradek.storage.log_dirs import LogDirs
+
+if TYPE_CHECKING:
+    from odradek.model.topic_partition import TopicPartition
+
+logger = logging.getLogger(__name__)
+
+Run = Callable[[Job], Awaitable[Outcome]]
+"""Does a job, away from the loop. Raises CorruptBatch or OSError."""
+
+
+class Cleaner:
+    def __init__(
+        self, logs: LogDirs, pool: Executor, clock: Clock, setting: Callable[[], CleanerSetting], run: Run
+    ) -> None:
+        self._logs = logs
+        self._pool = pool
+        self._clock = clock
+        self._setting = setting
+        self._run = run
+        self._busy: set[TopicPartition] = set()
+        self._failed: set[TopicPartition] = set()
+        """To be tried again after the next pause."""
+        self._damaged: dict[TopicPartition, Log] = {}
+        """Not to be tried again."""
+
+    async def run(self) -> None:
+        """Until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            running: set[asyncio.Task[None]] = set()
+            while True:
+                setting = self._setting()
+                while len(running) < setting.threads and (chosen := self._choose(setting)) is not None:
+                    running.add(tasks.create_task(self._clean(chosen), name=f"clean {chosen.log.partition}"))
+                if running:
+                    _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                else:
+                    await asyncio.sleep(max(setting.backoff_ms, 1) / 1000)
+                    self._failed.clear()
+
+    async def clean_once(self) -> bool:
+        """Clean the dirtiest log; False if none is dirty enough."""
+        chosen = self._choose(self._setting())
+        if chosen is None:
+            return False
+        await self._clean(chosen)
+        return True
+
+    def _choose(self, setting: CleanerSetting) -> Plan | None:
+        if not setting.enable:
+            return None
+        now = self._clock.now_ms()
+        candidate = dirtiest((log for log in self._logs if self._may_be_cleaned(log)), now)
+        if candidate is None:
+            return None
+        try:
+            chosen = plan(candidate, setting, now)
+        except StorageFailed:
+            return None  # its directory failed and said so
+        self._busy.add(chosen.log.partition)
+        return chosen
+
+    def _may_be_cleaned(self, log: Log) -> bool:
+        where = log.partition
+        is_free = where not in self._busy and where not in self._failed
+        return is_free and self._damaged.get(where) is not log and log.home.failure is None
+
+    async def _clean(self, chosen: Plan) -> None:
+        log = chosen.log
+        fields: dict[str, str | int] = {"partition": str(log.partition), "from": chosen.job.first_dirty}
+        try:
+            outcome = await self._run(chosen.job)
+            if self._swap(chosen, outcome):
+                await self._make_safe(log)
+                log.cleaned_to = outcome.clean_to
+                fields |= {"to": outcome.clean_to, "keys": outcome.keys}
+                fields |= {"bytes_before": outcome.bytes_read, "bytes_after": outcome.bytes_written}
+                logger.info("compacted a log", extra=fields)
+        except StorageFailed:
+            return  # its directory failed and said so
+        except CorruptBatch as error:
+            self._damaged[log.partition] = log
+            logger.warning("a log cannot be compacted: it is damaged", extra={**fields, "reason": str(error)})
+        except OSError as error:
+            self._failed.add(log.partition)
+            if self._is_served(log):
+                logger.warning("a log was not compacted", extra={**fields, "reason": str(error)})
+        finally:
+            self._busy.discard(log.partition)
+            if log.home.failure is None:  # else a swap may have failed half way: only recovery can tell what counts
+                discard(log.home.open_files.files, chosen.job.directory)
+
+    def _is_served(self, log: Log) -> bool:
+        return self._logs.get(log.partition) is log
+
+    def _swap(self, chosen: Plan, outcome: Outcome) -> bool:
+        """False where the log changed meanwhile: the next time it is cleaned as it is then."""
+        old = chosen.replaced_by(outcome)
+        if old is None or not self._is_served(chosen.log) or chosen.log.directory != chosen.job.directory:
+            return False
+        chosen.log.replace_segments(old, outcome.made)
+        return True
+
+    async def _make_safe(self, log: Log) -> None:
+        """Only then may a checkpoint say that the log is clean."""
+        files = log.home.open_files.files
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._pool, files.sync_dir, log.directory)
+        except OSError as error:
+            raise log.home.fail(error) from error
+
+
+def discard(files: Files, directory: str) -> None:
+    """Remove what a cleaning that came to nothing left behind."""
+    try:
+        for entry in files.list(directory):
+            if entry.name.endswith(names.CLEANED):
+                files.remove(f"{directory}/{entry.name}")
+    except OSError:
+        return  # the directory is gone, or its disk is: recovery removes what is left
