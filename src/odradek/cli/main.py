@@ -16,7 +16,7 @@ from odradek.model.errors import OdradekError
 
 NOUNS = {
     "serve": "run a broker (under construction: see the README)",
-    "demo": "run a broker, live events, the jobs on Spark and a page with their results",
+    "demo": "run a broker, live events, Spark jobs and a page of results",
     "topics": "list, describe, create, alter and delete topics",
     "configs": "show and change settings of topics and brokers",
     "groups": "list, describe, reset and delete consumer groups",
