@@ -9,8 +9,9 @@ from odradek.client.topics import NewTopic, create_topics, delete_topics
 from odradek.model.errors import OdradekError
 from odradek.pipelines.contract import PIPELINE_PROGRESS
 
-_TIMEOUT_S = 5.0
-"""Somebody waits for it at a terminal, also if it is for the end."""
+_MAKE_S = 5.0
+_DELETE_S = 2.0
+"""Somebody waits at a terminal for the end of it."""
 _NAMED_MAX = 3
 
 
@@ -45,7 +46,7 @@ class Topics:
 
     async def _make(self, topics: Sequence[NewTopic]) -> None:
         names = [topic.name for topic in topics]
-        async with await self._client() as client:
+        async with await self._client(_MAKE_S) as client:
             there = set((await client.look_up(None)).topics)
             in_the_way = [name for name in names if name in there]
             if in_the_way:
@@ -59,18 +60,18 @@ class Topics:
                 raise NoTopic(f"topic {name} cannot be made: {refused}")
 
     async def _delete(self) -> None:
-        async with await self._client() as client:
+        async with await self._client(_DELETE_S) as client:
             there = set((await client.look_up(None)).topics)
             outcomes = await delete_topics(client, [name for name in self._made if name in there])
         for name, refused in outcomes.items():
             if refused is not None:
                 raise NoTopic(f"topic {name} cannot be deleted: {refused}")
 
-    async def _client(self) -> Client:
+    async def _client(self, timeout_s: float) -> Client:
         setting = ClientSetting(
             client_id="odradek-demo",
-            connect_timeout_s=_TIMEOUT_S,
-            request_timeout_s=_TIMEOUT_S,
-            timeout_s=_TIMEOUT_S,
+            connect_timeout_s=timeout_s,
+            request_timeout_s=timeout_s,
+            timeout_s=timeout_s,
         )
         return await Client.connect(parse_bootstrap(self._bootstrap), setting)
