@@ -48,8 +48,7 @@ class Board:
         job = self.figures.jobs.get(name)
         if job is None:
             return
-        job.take(told)
-        if job.state == "restarting":
+        if job.take(told):
             self._say_line(f"job {name} is started again: {job.reason}")
 
     def draw(self) -> None:

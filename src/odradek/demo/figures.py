@@ -14,6 +14,7 @@ _NAME = 10
 _JOB = 22
 _MINUTE_MS = 60_000
 _REASON_MAX = 200
+_RESTARTING = "restarting"
 
 
 @dataclass(slots=True)
@@ -40,15 +41,18 @@ class JobFigures:
     restarts: int = 0
     reason: str | None = None
 
-    def take(self, told: Mapping[str, Any]) -> None:
-        """A record of the topic of progress."""
-        self.state = str(told.get("state", "?"))
+    def take(self, told: Mapping[str, Any]) -> bool:
+        """A record of the topic of progress. Whether it says that the job is to be started again, for the first time:
+        while it waits, it says so again and again."""
+        before, self.state = self.state, str(told.get("state", "?"))
         self.batch = told.get("batch", self.batch)
         self.rows_per_second = told.get("rows_per_second", self.rows_per_second)
         self.lag = told.get("lag", self.lag)
         self.batch_ms = told.get("batch_ms", self.batch_ms)
         self.reason = told.get("reason")
-        self.restarts += self.state == "restarting"
+        is_new = self.state == _RESTARTING != before
+        self.restarts += is_new
+        return is_new
 
 
 @dataclass(slots=True)
