@@ -40,7 +40,9 @@ from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.identity import new_uuid, take_identity
 from odradek.server.lost_directories import LostDirectories
 from odradek.server.tasks import Tasks
-from odradek.server.upkeep import intervals_of, metadata_setting_of
+from odradek.server.upkeep import cleaner_setting_of, intervals_of, metadata_setting_of
+from odradek.storage.cleaning.child import run_in_child
+from odradek.storage.cleaning.cleaner import Cleaner, in_pool
 from odradek.storage.files import Files, OsFiles
 from odradek.storage.housekeeping import Housekeeping
 from odradek.storage.log_dir import LogDir
@@ -297,8 +299,19 @@ class Node:
             if each.advertised is not None:
                 parts.broker.advertise(local, each.advertised)
         tasks.create_task(housekeeping.run(), name="housekeeping")
+        tasks.create_task(self._cleaner(parts).run(), name="cleaner")
         tasks.create_task(_close_idle(listener), name="idle-connections")
         tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")
+
+    def _cleaner(self, parts: Parts) -> Cleaner:
+        run = run_in_child if self._children else in_pool(self._files, parts.pool)
+        return Cleaner(
+            parts.logs,
+            parts.pool,
+            self._clock,
+            lambda: cleaner_setting_of(self._settings.now(parts.metadata.image)),
+            run,
+        )
 
     def _change_admission(self, listener: Listener, delta: Delta, image: Image) -> None:
         if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):

@@ -2,6 +2,7 @@
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.quorum.opening import MetadataSetting
+from odradek.storage.cleaning.choice import CleanerSetting
 from odradek.storage.housekeeping import Intervals
 
 
@@ -11,6 +12,17 @@ def intervals_of(config: BrokerConfig) -> Intervals:
         checkpoint_ms=config.log_flush_offset_checkpoint_interval_ms,
         retention_ms=config.log_retention_check_interval_ms,
         producer_expiry_ms=config.producer_id_expiration_check_interval_ms,
+    )
+
+
+def cleaner_setting_of(config: BrokerConfig) -> CleanerSetting:
+    return CleanerSetting(
+        enable=config.log_cleaner_enable,
+        backoff_ms=config.log_cleaner_backoff_ms,
+        threads=config.log_cleaner_threads,
+        dedupe_buffer_size=config.log_cleaner_dedupe_buffer_size,
+        io_buffer_load_factor=config.log_cleaner_io_buffer_load_factor,
+        io_max_bytes_per_second=config.log_cleaner_io_max_bytes_per_second,
     )
 
 

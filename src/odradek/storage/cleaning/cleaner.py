@@ -14,6 +14,7 @@ from odradek.model.clock import Clock
 from odradek.model.errors import CorruptBatch, StorageFailed
 from odradek.storage import names
 from odradek.storage.cleaning.choice import CleanerSetting, Plan, dirtiest, plan
+from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.job import Job, Outcome
 from odradek.storage.files import Files
 from odradek.storage.log import Log
@@ -26,6 +27,15 @@ logger = logging.getLogger(__name__)
 
 Run = Callable[[Job], Awaitable[Outcome]]
 """Does a job, away from the loop. Raises CorruptBatch or OSError."""
+
+
+def in_pool(files: Files, pool: Executor) -> Run:
+    """For files that a child process would not see."""
+
+    async def run(job: Job) -> Outcome:
+        return await asyncio.get_running_loop().run_in_executor(pool, clean, files, job)
+
+    return run
 
 
 class Cleaner:
