@@ -81,7 +81,9 @@ def main(argument: str) -> int:
 
 def _run(spark: SparkSession, setting: JobsSetting, orders: Orders, messages: TextIO) -> None:
     jobs = list(JOBS.values())
-    running = Setting(setting.bootstrap, setting.checkpoint, starts_max=setting.starts_max)
+    running = Setting(
+        setting.bootstrap, setting.checkpoint, starts_max=setting.starts_max, interval_s=setting.interval_s
+    )
     run_all(spark, jobs, running, orders.stop_running)
     if orders.is_draining:
         # From their checkpoints, as after any other stop, to the end of what is there.

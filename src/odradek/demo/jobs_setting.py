@@ -10,6 +10,8 @@ UP, DRAIN, DRAINED = "up", "drain", "drained"
 _SHUFFLE_PARTITIONS = 2
 _STARTS_MAX = 100
 """Spark gives a Python process ten seconds to start: a slow machine needs more tries. What cannot pass ends at once."""
+_INTERVAL_S = 2.0
+"""Between batches: eight jobs share two cores with the broker, the page and the simulators."""
 _SOCKET_DIRECTORY_MAX = 60
 """Bytes. Systems bound the path of a socket at about 100, and Spark's names of them take some 40."""
 
@@ -21,6 +23,7 @@ class JobsSetting:
     master: str
     configs: dict[str, str]
     starts_max: int = _STARTS_MAX
+    interval_s: float = _INTERVAL_S
 
     def as_argument(self) -> str:
         return json.dumps(asdict(self))
