@@ -88,6 +88,16 @@ def test_a_truck_says_who_it_is(page: Tab) -> None:
     assert shown[2].startswith("standing") or "km/h" in shown[2]
 
 
+def test_a_chart_says_its_figures(page: Tab) -> None:
+    page.wait_for("document.querySelectorAll('.latency svg path').length > 10")
+    x, y = middle(page, "document.querySelector('.latency .chart')")
+    page.hover(x, y - 100)  # in the upper one of the two
+    page.wait_for("document.querySelector('.latency .tip')?.innerText.includes('p99')")
+    told = page.text(".latency .tip").split()
+    assert {"p50", "p95", "p99", "mean"} <= set(told)
+    assert {"ms", "s"} & set(told)
+
+
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720), (1920, 1080)])
 def test_nothing_has_to_be_scrolled_on_a_laptop(page: Tab, width: int, height: int) -> None:
     page.resize(width, height)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from odradek.console.centres import Centre
-from odradek.console.rows import Activity
+from odradek.console.rows import Activity, Mean, Trend
 
 Options = dict[str, Any]
 
@@ -13,7 +13,10 @@ _FONT = "Roboto, system-ui, sans-serif"
 _LABEL = {"color": "var(--soft)", "fontSize": 10, "fontFamily": _FONT}
 _TIME_LABEL = "(ms) => new Date(ms).toISOString().slice(11, 16)"
 _MS_LABEL = "(ms) => ms >= 1000 ? ms / 1000 + ' s' : ms + ' ms'"
-_MS_VALUE = "(ms) => ms == null ? '-' : ms >= 1000 ? (ms / 1000).toFixed(2) + ' s' : ms.toFixed(1) + ' ms'"
+_TOLD = {
+    ":valueFormatter": "(ms) => ms == null ? '-' : ms >= 1000 ? (ms / 1000).toFixed(2) + ' s' : ms.toFixed(1) + ' ms'"
+}
+"""A latency, where the pointer is."""
 _MEAN_TOP = 57
 """In percent: where the lower chart begins."""
 
@@ -45,7 +48,7 @@ def latency_chart(centre: Centre | None) -> Options:
             {"left": 48, "right": 12, "top": f"{_MEAN_TOP}%", "bottom": 20},
         ],
         "axisPointer": {"link": [{"xAxisIndex": "all"}]},
-        "xAxis": [_time_axis(0, labels=False), _time_axis(1, labels=True)],
+        "xAxis": [_time_axis(0, labels=False) | _span(centre), _time_axis(1, labels=True) | _span(centre)],
         "yAxis": [
             {
                 **_value_axis(0, ""),
@@ -59,6 +62,13 @@ def latency_chart(centre: Centre | None) -> Options:
     }
 
 
+def _span(centre: Centre | None) -> Options:
+    """The same for both charts, though one job may be ahead of the other."""
+    rows: list[Trend | Mean] = [*centre.trends, *centre.means] if centre else []
+    times = [each.start_ms for each in rows]
+    return {"min": min(times), "max": max(times)} if times else {}
+
+
 def _extent(centre: Centre | None) -> Options:
     """A little more than what there is: whole powers of ten would leave most of the chart empty."""
     shown = [us for each in (centre.trends if centre else ()) for us in (each.p50_us, each.p99_us)]
@@ -68,7 +78,7 @@ def _extent(centre: Centre | None) -> Options:
 def _quantiles(centre: Centre | None) -> list[Options]:
     trends = centre.trends if centre else ()
     lines = [
-        _line(name, [[each.start_ms, _ms(getattr(each, field))] for each in trends], colour)
+        _line(name, [[each.start_ms, _ms(getattr(each, field))] for each in trends], colour, tooltip=_TOLD)
         for field, name, colour in _QUANTILES
     ]
     areas = [
@@ -84,29 +94,18 @@ def _quantiles(centre: Centre | None) -> list[Options]:
 def _means(centre: Centre | None) -> list[Options]:
     means = centre.means if centre else ()
     banded = [(each.start_ms, *each.band_us) for each in means if each.band_us is not None]
-    hidden: Mapping[str, Any] = {
-        "stack": "band",
-        "silent": True,
-        "tooltip": {"show": False},
-        "xAxisIndex": 1,
-        "yAxisIndex": 1,
-    }
+    below: Mapping[str, Any] = {"xAxisIndex": 1, "yAxisIndex": 1}
+    hidden: Mapping[str, Any] = {**below, "stack": "band", "silent": True, "tooltip": {"show": False}}
+    shade = {"color": "var(--band)", "opacity": 0.5}
     low = _line("low", [[at, _ms(low)] for at, low, _ in banded], "transparent", **hidden)
-    span = _line(
-        "band",
-        [[at, _ms(high - low)] for at, low, high in banded],
-        "transparent",
-        areaStyle={"color": "var(--band)", "opacity": 0.5},
-        **hidden,
-    )
-    mean = _line(
-        "mean", [[each.start_ms, _ms(each.mean_us)] for each in means], "var(--mean)", xAxisIndex=1, yAxisIndex=1
-    )
+    band = [[at, _ms(high - low)] for at, low, high in banded]
+    span = _line("band", band, "transparent", areaStyle=shade, **hidden)
+    points = [[each.start_ms, _ms(each.mean_us)] for each in means]
+    mean = _line("mean", points, "var(--mean)", tooltip=_TOLD, **below)
     anomalies = {
         "name": "anomaly",
         "type": "scatter",
-        "xAxisIndex": 1,
-        "yAxisIndex": 1,
+        **below,
         "symbol": "triangle",
         "symbolSize": 9,
         "itemStyle": {"color": "var(--alarm)"},
@@ -158,7 +157,6 @@ def _value_axis(grid: int, name: str) -> Options:
 
 
 def _line(name: str, data: Sequence[Sequence[float]], colour: str, **more: Any) -> Options:
-    is_latency = name.startswith("p") or name == "mean"
     return {
         "name": name,
         "type": "line",
@@ -167,7 +165,6 @@ def _line(name: str, data: Sequence[Sequence[float]], colour: str, **more: Any) 
         "itemStyle": {"color": colour},
         "emphasis": {"disabled": True},
         "data": data,
-        **({"tooltip": {":valueFormatter": _MS_VALUE}} if is_latency else {}),
         **more,
     }
 
