@@ -1,7 +1,10 @@
 """Topics of jobs on a broker: made, found unfit, missing."""
 
+from pathlib import Path
+
 import pytest
 
+from odradek.cli.main import main
 from odradek.pipelines.registry import JOBS, Job
 from odradek.pipelines.topics import WrongTopic, make_topics, missing_inputs
 from odradek.testing import RunningBroker
@@ -55,3 +58,11 @@ def test_what_is_missing_is_named(odradek_broker: RunningBroker) -> None:
     assert missing_inputs(PLANS, bootstrap) == ["topic tenant_plans"]
     odradek_broker.create_topic("tenant_plans")
     assert missing_inputs(PLANS, bootstrap) == []
+
+
+def test_what_is_missing_is_told_before_spark_starts(
+    odradek_broker: RunningBroker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["pipeline", "run", POSITIONS.name, ALERTS.name, "--once", "--bootstrap", odradek_broker.bootstrap]
+    assert main([*command, "--checkpoint", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "odradek: there is no topic trucks_gps; create it, or mend --bootstrap\n"

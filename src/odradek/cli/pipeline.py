@@ -97,7 +97,10 @@ def run(options: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a traceback of what the runner tells in a line
     bootstrap = reaching.bootstrap_text(options, given)
-    topics.make_topics(jobs, bootstrap)  # before Spark, which takes seconds: a wrong address is told at once
+    # Before Spark, which takes seconds: what is wrong is told at once.
+    topics.make_topics(jobs, bootstrap)
+    if options.once:
+        topics.check_inputs(jobs, bootstrap)
     setting = runner.Setting(
         bootstrap,
         options.checkpoint,

@@ -77,6 +77,13 @@ def missing_inputs(job: Job, bootstrap: str) -> list[str]:
     return _ask(bootstrap, look)
 
 
+def check_inputs(jobs: Sequence[Job], bootstrap: str) -> None:
+    """Raises NoInput, ClientError."""
+    missing = dict.fromkeys(each for job in jobs for each in missing_inputs(job, bootstrap))
+    if missing:
+        raise NoInput(list(missing))
+
+
 def _ask(bootstrap: str, ask: Callable[[Client], Awaitable[T]]) -> T:
     async def work() -> T:
         setting = ClientSetting(client_id="odradek-pipelines")
