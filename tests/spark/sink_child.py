@@ -18,6 +18,7 @@ from odradek.spark import session
 from odradek.spark.sink.prepared import Prepared
 from odradek.spark.sink.writers import Messages, StreamSink
 from odradek.spark.source import OdradekSource
+from odradek.testing import small_spark
 
 POINTS = Path(sys.argv[5])
 GROUP = os.getpgrp()
@@ -75,13 +76,7 @@ def main(bootstrap: str, source: str, target: str, checkpoint: str) -> None:
     spark = session(
         "dying",
         "local[2,8]",  # a task that dies is tried again
-        **{
-            "spark.ui.enabled": "false",
-            "spark.driver.memory": "512m",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.log.level": "ERROR",
-        },
+        **small_spark.SETTINGS,
     )
     spark.dataSource.register(DyingSource)
     options = {"kafka.bootstrap.servers": bootstrap, "subscribe": source, "startingOffsets": "earliest"}

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from odradek.cli.main import main
 from odradek.testing.broker import RunningBroker, running_broker
+from odradek.testing.small_spark import started
 
 Finished = Callable[[Callable[[], StreamingQuery]], StreamingQuery]
 
@@ -77,16 +78,8 @@ def sink(spark: SparkSession, tmp_path: Path) -> Sink:
 
 @contextmanager
 def running(start: Callable[[], StreamingQuery]) -> Iterator[StreamingQuery]:
-    """Has read all that there is. Started again where Spark's ten seconds for a Python process were not enough."""
-    while True:
-        query = start()
-        try:
-            query.processAllAvailable()
-        except StreamingQueryException as error:
-            if "Python worker failed to connect back" not in str(error):
-                raise
-            continue
-        break
+    """Has read all that there is."""
+    query = started(start, StreamingQuery.processAllAvailable)
     try:
         yield query
     finally:
