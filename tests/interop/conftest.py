@@ -9,12 +9,36 @@ import pytest
 from odradek.cli.main import main
 from odradek.testing import apache_kafka
 from odradek.testing.apache_kafka import ApacheKafka, Unavailable
+from odradek.testing.kafka_tools import KafkaTools, kafka_tools
 from odradek.testing.same_answers import SETTINGS, Side
 from odradek.testing.two_brokers import two_brokers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+HERE = Path(__file__).parent
+PROGRAMS = (
+    "assignors/Assign.java",
+    "groups/KafkaTools.java",
+    "groups/Members.java",
+    "transactions/Transactions.java",
+    "transactions/Transformer.java",
+)
+LONG = (
+    "handover",
+    "group_tools",
+    "spark_connector",
+    "rolling_restart",
+    "everything_handed_over",
+    "clients",
+    "derived_files",
+    "half_ended_transactions",
+    "streams_word_count",
+    "pipelines",
+    "spark_source",
+    "spark_sink",
+    "consumer_groups_taken_over",
+)
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 
 
@@ -29,12 +53,41 @@ class Dumped(NamedTuple):
 Dump = Callable[..., Dumped]
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a file stay on one worker, since they share brokers; long ones begin, or one worker would wait for them.
+
+    Long is what is named here, in the order of its length; all else keeps the order that chance gave it.
+    """
+    here = [item for item in items if item.path.is_relative_to(HERE)]
+    for item in here:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    rank = {f"test_{name}": at for at, name in enumerate(LONG)}
+    items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
+
+
 @pytest.fixture(scope="session")
 def kafka() -> ApacheKafka:
     try:
-        return apache_kafka.find()
+        return apache_kafka.find().quick()
     except Unavailable as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def programs(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Ours in Java that need Kafka's jars alone, compiled all at once: it takes hardly longer than one of them."""
+    built = tmp_path_factory.mktemp("programs")
+    kafka.compile([HERE / name for name in PROGRAMS], built)
+    return built
+
+
+@pytest.fixture(scope="session")
+def tools(kafka: ApacheKafka, programs: Path) -> Iterator[KafkaTools]:
+    """Kafka's own, which take less than a process of Java's for each call."""
+    with kafka_tools(kafka, programs) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -70,30 +123,12 @@ def both(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 @pytest.fixture(scope="session")
 def connector_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """A Spark that has its own Kafka connector, too. Leave it running, and its settings as they are."""
-    from odradek.spark import session
     from odradek.testing import spark_connector
+    from odradek.testing.small_spark import small_spark
 
     try:
         jars = spark_connector.jars()
     except Unavailable as reason:
         pytest.skip(str(reason))
-    made = session(
-        "odradek-interop",
-        "local[2, 4]",
-        **{
-            "spark.jars": jars,
-            "spark.ui.enabled": "false",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.driver.memory": "1g",
-            "spark.driver.host": "127.0.0.1",
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
-            "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-            "spark.sql.session.timeZone": "UTC",
-            "spark.log.level": "ERROR",
-        },
-    )
-    try:
+    with small_spark("odradek-interop", tmp_path_factory.mktemp("spark"), {"spark.jars": jars}) as made:
         yield made
-    finally:
-        made.stop()

@@ -1,15 +1,10 @@
 """What we hold to be Apache Kafka's answers to bad requests are its answers."""
 
 import asyncio
-import os
 from collections.abc import Iterator
 
 import pytest
 
-from odradek.metadata.uuids import to_text
-from odradek.quorum.formatting import Identity, format_directories
-from odradek.server.clock import SystemClock
-from odradek.storage.files import OsFiles
 from odradek.testing import topics
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.bad_requests import SILENT, Case, all_cases, outcome
@@ -20,10 +15,7 @@ Address = tuple[str, int]
 
 @pytest.fixture(scope="module")
 def address(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
-    work = tmp_path_factory.mktemp("kafka")
-    identity = Identity(to_text(os.urandom(16)), 1)
-    format_directories(OsFiles(), [str(work / "data")], identity, lambda: os.urandom(16), SystemClock())
-    with kafka.broker(work, [work / "data"], {"auto.create.topics.enable": "false"}) as broker:
+    with kafka.new_broker(tmp_path_factory.mktemp("kafka"), {"auto.create.topics.enable": "false"}) as broker:
         make_topics(("127.0.0.1", broker.port))
         yield "127.0.0.1", broker.port
 

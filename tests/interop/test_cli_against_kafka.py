@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -10,11 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from odradek.cli.main import main
-from odradek.metadata.uuids import to_text
-from odradek.quorum.formatting import Identity, format_directories
-from odradek.server.clock import SystemClock
-from odradek.storage.files import OsFiles
 from odradek.testing.apache_kafka import ApacheKafka, Broker
+from odradek.testing.kafka_tools import KafkaTools
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 LIMIT_S = 60
@@ -25,10 +21,7 @@ Odradek = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def broker(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    work = tmp_path_factory.mktemp("kafka")
-    identity = Identity(to_text(os.urandom(16)), 1)
-    format_directories(OsFiles(), [str(work / "data")], identity, lambda: os.urandom(16), SystemClock())
-    with kafka.broker(work, [work / "data"], {"offsets.topic.replication.factor": "1"}) as broker:
+    with kafka.new_broker(tmp_path_factory.mktemp("kafka"), {"offsets.topic.replication.factor": "1"}) as broker:
         yield broker
 
 
@@ -50,7 +43,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         assert time.monotonic() < deadline
 
 
-def test_topics(odradek: Odradek, kafka: ApacheKafka, broker: Broker) -> None:
+def test_topics(odradek: Odradek, tools: KafkaTools, broker: Broker) -> None:
     created = odradek("topics", "create", "orders", "--partitions", "3", "--config", "retention.ms=60000")
     assert created == (0, "created orders\n", "")
     status, _, err = odradek("topics", "create", "orders")
@@ -60,8 +53,12 @@ def test_topics(odradek: Odradek, kafka: ApacheKafka, broker: Broker) -> None:
         "altered orders\n",
         "",
     )
-    theirs = kafka.run(TOPICS, "--bootstrap-server", broker.address, "--describe", "--topic", "orders").out
-    assert "PartitionCount: 4" in theirs
+
+    def described_by_kafka() -> str:
+        return tools.run(TOPICS, "--bootstrap-server", broker.address, "--describe", "--topic", "orders").out
+
+    wait_until(lambda: "PartitionCount: 4" in described_by_kafka())  # committed already, and known a moment later
+    theirs = described_by_kafka()
     (described,) = [json.loads(line) for line in odradek("topics", "describe", "orders", "--json")[1].splitlines()]
     assert f"TopicId: {described['topic_id']}" in theirs
     assert described["configs"] == {"cleanup.policy": "compact", "retention.ms": "60000"}

@@ -9,14 +9,15 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from odradek.cli.main import main
-from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.ended import Ended
+from odradek.testing.kafka_tools import KafkaTools
 from odradek.testing.same_answers import Side
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
@@ -26,16 +27,6 @@ FIRST_MS = 1_700_000_000_000
 LIMIT_S = 60
 
 Both = tuple[Side, Side]
-
-
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-    @property
-    def objects(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.out.splitlines()]
 
 
 class Player:
@@ -282,7 +273,7 @@ def test_consume_in_a_group_goes_on_where_it_was(same: Callable[[Story], None], 
 
 def test_files_go_to_and_fro_between_the_tools(
     both: Both,
-    kafka: ApacheKafka,
+    tools: KafkaTools,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
@@ -300,11 +291,11 @@ def test_files_go_to_and_fro_between_the_tools(
             named = [word for each in groups for word in ("--group", each)]
             options = ["--bootstrap-server", odradek.bootstrap, "--reset-offsets", *named]
             ours = odradek.quietly("groups", "export", *groups, "--csv").out
-            theirs = kafka.run(GROUPS, *options, "--all-topics", "--to-current", "--export", "--dry-run").out
+            theirs = tools.run(GROUPS, *options, "--all-topics", "--to-current", "--export", "--dry-run").out
             assert sorted(theirs.split()) == sorted(ours.split())
             assert odradek.quietly("groups", "reset", *groups, *to_start).status == 0
             file.write_text(ours)
-            kafka.run(GROUPS, *options, "--from-file", str(file), "--execute")
+            tools.run(GROUPS, *options, "--from-file", str(file), "--execute")
             assert odradek.quietly("groups", "export", *groups, "--csv").out == ours
             assert odradek.quietly("groups", "reset", *groups, *to_start).status == 0
             file.write_text(theirs)

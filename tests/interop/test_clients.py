@@ -31,7 +31,7 @@ Play = Callable[[Client], list[dict[str, Any]]]
 
 
 def build_java() -> Client:
-    kafka = apache_kafka.find()
+    kafka = apache_kafka.find().quick()
     javac = find_tool("javac")
     target = BUILT / "java"
     target.mkdir(parents=True, exist_ok=True)

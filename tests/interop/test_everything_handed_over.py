@@ -22,6 +22,7 @@ from odradek.quorum.reading import read_metadata
 from odradek.storage import batches, names
 from odradek.storage.files import OsFiles
 from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.kafka_tools import KafkaTools
 from odradek.testing.raw_client import RawClient
 from odradek.testing.relay import Relay, Where, relay
 from odradek.testing.steady_clients import GroupConsumer, Place, read_all
@@ -67,14 +68,14 @@ class Kept(NamedTuple):
 class Stage:
     """Both brokers, and the clients that live through all of it."""
 
-    def __init__(self, kafka: ApacheKafka, brokers: Relay, where: Where) -> None:
+    def __init__(self, tools: KafkaTools, brokers: Relay, where: Where) -> None:
         self.brokers = brokers
         self.admin = AdminClient({"bootstrap.servers": brokers.bootstrap})
-        self._kafka = kafka
+        self._tools = tools
         self._where = where
 
     def tool(self, name: str, *arguments: str) -> str:
-        ended = self._kafka.run(name, "--bootstrap-server", self.brokers.bootstrap, *arguments)
+        ended = self._tools.run(name, "--bootstrap-server", self.brokers.bootstrap, *arguments)
         assert ended.status == 0, ended.out + ended.err
         return ended.out
 
@@ -137,13 +138,13 @@ def metadata_of(image: Image) -> dict[str, Any]:
 
 
 @contextmanager
-def stage(kafka: ApacheKafka, golden_data: Path, work: Path) -> Iterator[Stage]:
+def stage(kafka: ApacheKafka, tools: KafkaTools, golden_data: Path, work: Path) -> Iterator[Stage]:
     directories = [work / name for name in ("d1", "d2")]
     for path in directories:
         shutil.copytree(golden_data / "clean" / path.name, path)
     where = Where(work, directories)
     with relay(kafka, where, SETTINGS, KAFKAS_OWN, ["--ignore-acls"]) as brokers:
-        yield Stage(kafka, brokers, where)
+        yield Stage(tools, brokers, where)
 
 
 def done(futures: dict[Any, Any]) -> list[Any]:
@@ -210,8 +211,10 @@ def values(stage: Stage, isolation: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
-def test_everything_goes_to_kafka_and_back(kafka: ApacheKafka, golden_data: Path, tmp_path: Path, kill: bool) -> None:
-    with stage(kafka, golden_data, tmp_path) as play:
+def test_everything_goes_to_kafka_and_back(
+    kafka: ApacheKafka, tools: KafkaTools, golden_data: Path, tmp_path: Path, kill: bool
+) -> None:
+    with stage(kafka, tools, golden_data, tmp_path) as play:
         fill(play)
         with readers(play):
             patient = play.begin("patient", "patient 1", "patient 2")

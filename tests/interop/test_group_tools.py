@@ -16,11 +16,11 @@ from confluent_kafka.cimpl import NewTopic
 
 from odradek.server.clock import SystemClock
 from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.group_tools import Stage, differences, group_tools
+from odradek.testing.group_tools import Stage, differences
+from odradek.testing.kafka_tools import KafkaTools
 from odradek.testing.same_answers import SETTINGS
 from odradek.testing.two_brokers import two_brokers
 
-SOURCE = Path(__file__).parent / "groups" / "GroupTools.java"
 TOOLS = "org.apache.kafka.tools"
 TOPICS = {"orders": 3, "payments": 1}
 RECORDS = 5
@@ -45,9 +45,8 @@ DESCRIPTIONS = (
 
 
 @pytest.fixture(scope="module")
-def stages(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Stage]]:
-    built, theirs = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("theirs")
-    with two_brokers(kafka, theirs, GROUP_SETTINGS) as sides, group_tools(kafka, SOURCE, built) as tools:
+def stages(kafka: ApacheKafka, tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Stage]]:
+    with two_brokers(kafka, tmp_path_factory.mktemp("theirs"), GROUP_SETTINGS) as sides:
         made = [Stage(side.name, side.port, tools) for side in sides]
         now_ms = SystemClock().now_ms()
         for stage in made:

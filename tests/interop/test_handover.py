@@ -10,7 +10,6 @@ Each record comes out once and in order, and what is committed is what came out.
 """
 
 import asyncio
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import groupby, pairwise
@@ -19,8 +18,6 @@ from pathlib import Path
 import pytest
 
 from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.raw_client import RawClient
-from odradek.testing.reading import read_partition
 from odradek.testing.relay import Relay, Where, relay
 from odradek.testing.steady_application import SteadyApplication
 from odradek.testing.steady_clients import (
@@ -32,6 +29,7 @@ from odradek.testing.steady_clients import (
     read_all,
     read_messages,
 )
+from odradek.testing.stored_commits import stored_commits
 from odradek.testing.topics import create
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.wire.stored import CONSUMER_OFFSETS
@@ -40,7 +38,6 @@ ROUNDS = 5
 PARTITIONS = 2
 STREAM, LEDGER, PASSED_ON = "stream", "ledger", "passed-on"
 CLASSIC, MODERN, APPLICATION = "classic-readers", "modern-readers", "application"
-TRANSFORMER = Path(__file__).parent / "transactions" / "Transformer.java"
 SETTINGS = {
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
@@ -86,14 +83,14 @@ class Cast:
         self.application.stop()
 
 
-def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, tmp_path: Path) -> None:
+def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, programs: Path, tmp_path: Path) -> None:
     with relay(kafka, Where(tmp_path, [tmp_path / "data"]), SETTINGS) as brokers:
         for topic in (STREAM, LEDGER, PASSED_ON):
             create(("127.0.0.1", brokers.port), topic, PARTITIONS, {"segment.bytes": "1048576"})
-        cast = Cast(brokers.bootstrap, application_on(kafka, brokers.bootstrap, tmp_path))
-        for client in cast.all:
-            client.start()
+        cast = Cast(brokers.bootstrap, application_on(kafka, programs, brokers.bootstrap, tmp_path))
         try:
+            for client in cast.all:
+                client.start()
             for number in range(ROUNDS):
                 cast.get_on()
                 with application_away(cast.application, number):
@@ -106,21 +103,24 @@ def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, tmp_path: Pat
             cast.transactional.stop()
             committed = committed_records(cast.transactional, brokers)
             cast.end(sum(map(len, cast.idempotent.sent.values())), committed)
+        except BaseException:
+            brokers.revive()
+            raise
         finally:
             for client in cast.all:
                 client.ask_to_stop()
+            for client in cast.all:
+                client.join()
         check_stream(cast, brokers)
         check_ledger(cast, committed)
         check_passed_on(brokers.bootstrap, committed)
         assert cast.application.kills == 7
-        check_commits(cast, asyncio.run(commits_on_disk(brokers.port)))
+        check_commits(cast, asyncio.run(stored_commits(brokers.port)))
     brokers.verify()
 
 
-def application_on(kafka: ApacheKafka, bootstrap: str, work: Path) -> SteadyApplication:
-    classes = work / "classes"
-    subprocess.run(["javac", "-d", str(classes), "-cp", kafka.classes, str(TRANSFORMER)], check=True)
-    command = kafka.command("Transformer", bootstrap, LEDGER, PASSED_ON, APPLICATION, classes=[classes])
+def application_on(kafka: ApacheKafka, programs: Path, bootstrap: str, work: Path) -> SteadyApplication:
+    command = kafka.command("Transformer", bootstrap, LEDGER, PASSED_ON, APPLICATION, classes=[programs])
     return SteadyApplication(command, work / "application.log")
 
 
@@ -198,32 +198,14 @@ def check_read(read: list[tuple[int, bytes]], expected: list[tuple[int, bytes]])
         assert later <= earlier or later == follows[earlier], f"{later} after {earlier}"
 
 
-def check_commits(cast: Cast, on_disk: dict[tuple[str, Place], list[int]]) -> None:
+def check_commits(cast: Cast, on_disk: dict[tuple[str, str, int], list[int]]) -> None:
     for group, consumer in ((CLASSIC, cast.classic), (MODERN, cast.modern)):
         assert consumer.committed
         for place, told in consumer.committed.items():
-            offsets = on_disk[group, place]
+            offsets = on_disk[group, *place]
             assert all(earlier <= later for earlier, later in pairwise(offsets)), f"{group} {place}: {offsets}"
             assert set(told) <= set(offsets)
             assert all(earlier <= later for earlier, later in pairwise(told))
-
-
-async def commits_on_disk(port: int) -> dict[tuple[str, Place], list[int]]:
-    """The offsets that each group committed in each partition, in the order in which brokers took them."""
-    client = await RawClient.connect("127.0.0.1", port)
-    try:
-        records = (await read_partition(client, "__consumer_offsets")).records
-    finally:
-        await client.close()
-    commits: dict[tuple[str, Place], list[int]] = {}
-    for record in records:
-        assert record.key is not None
-        key = CONSUMER_OFFSETS.read_key(record.key)
-        if isinstance(key, OffsetCommitKey) and record.value is not None:
-            value, _ = CONSUMER_OFFSETS.read_value(key, record.value)
-            assert isinstance(value, OffsetCommitValue)
-            commits.setdefault((key.group, (key.topic, key.partition)), []).append(value.offset)
-    return commits
 
 
 @pytest.mark.parametrize(

@@ -8,20 +8,13 @@ from confluent_kafka import Producer
 
 from odradek.testing import running_broker
 from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.kafka_tools import KafkaTools
 
-SOURCE = Path(__file__).parent / "transactions" / "Transactions.java"
 LIMIT_S = 240
 
 
-@pytest.fixture(scope="module")
-def built(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    target = tmp_path_factory.mktemp("java")
-    subprocess.run(["javac", "-d", str(target), "-cp", kafka.classes, str(SOURCE)], check=True)
-    return target
-
-
 @pytest.mark.parametrize("level", [2, 1, 0], ids=lambda level: f"transaction.version={level}")
-def test_kafkas_producer(kafka: ApacheKafka, built: Path, level: int) -> None:
+def test_kafkas_producer(kafka: ApacheKafka, programs: Path, tools: KafkaTools, level: int) -> None:
     """Below level 2 it says what it will write to, and keeps its epoch."""
     with running_broker() as broker:
         for topic, partitions in (("made", 2), ("source", 1)):
@@ -29,14 +22,14 @@ def test_kafkas_producer(kafka: ApacheKafka, built: Path, level: int) -> None:
         if level < 2:
             tool = "org.apache.kafka.tools.FeatureCommand"
             change = ("--feature", f"transaction.version={level}")
-            changed = kafka.run(tool, "--bootstrap-server", broker.bootstrap, "downgrade", *change)
+            changed = tools.run(tool, "--bootstrap-server", broker.bootstrap, "downgrade", *change)
             assert changed.status == 0, changed
         plain = Producer({"bootstrap.servers": broker.bootstrap})
         for number in range(20):
             plain.produce("source", str(number))
         assert plain.flush(LIMIT_S) == 0
         arguments = (broker.bootstrap, "made", "source", "makers")
-        command = kafka.command("Transactions", *arguments, classes=[built])
+        command = kafka.command("Transactions", *arguments, classes=[programs])
         ran = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         assert ran.returncode == 0, ran.stderr
         lines = [line for line in ran.stdout.splitlines() if line]

@@ -29,6 +29,8 @@ SETTINGS = {
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",
+    # Records of one topic are old enough to be deleted, half a minute after a start: a slow machine still reads then.
+    "log.initial.task.delay.ms": "3600000",
 }
 SEPARATOR, NULL = "\t", "<null>"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.kafka_tools import KafkaTools
 
 TOOLS = "org.apache.kafka.tools"
 
@@ -22,11 +22,11 @@ def broker() -> Iterator[RunningBroker]:
 
 
 @pytest.fixture(scope="module")
-def tool(kafka: ApacheKafka, broker: RunningBroker) -> Tool:
+def tool(tools: KafkaTools, broker: RunningBroker) -> Tool:
     """Runs a tool, which must succeed, and gives what it printed."""
 
     def run(name: str, *arguments: str) -> str:
-        ended = kafka.run(name, "--bootstrap-server", broker.bootstrap, *arguments)
+        ended = tools.run(name, "--bootstrap-server", broker.bootstrap, *arguments)
         assert ended.status == 0, ended.out + ended.err
         return ended.out
 

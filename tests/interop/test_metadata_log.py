@@ -26,6 +26,7 @@ from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.clock import ManualClock
+from odradek.testing.kafka_tools import KafkaTools
 
 CLUSTER_ID = "abcdefghijklmnopqrstuQ"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
@@ -134,14 +135,16 @@ def test_kafkas_decoder_reads_log_snapshot_and_bootstrap(kafka: ApacheKafka, wri
     assert sum("LeaderChange" in line for line in lines) == 1
 
 
-def test_kafka_takes_over_and_gives_back(kafka: ApacheKafka, written: Written, tmp_path: Path) -> None:
+def test_kafka_takes_over_and_gives_back(
+    kafka: ApacheKafka, tools: KafkaTools, written: Written, tmp_path: Path
+) -> None:
     with kafka.broker(tmp_path, [written.root / "d1", written.root / "d2"], {"node.id": "1"}) as broker:
-        ended = kafka.run(TOPICS, "--bootstrap-server", broker.address, "--describe")
+        ended = tools.run(TOPICS, "--bootstrap-server", broker.address, "--describe")
         assert ended.status == 0, ended.err
         described = {match[1]: match for match in DESCRIBED.finditer(ended.out)}
         assert "Leader: none" not in ended.out
         arguments = ["--create", "--topic", "by-kafka", "--partitions", "2", "--config", "max.message.bytes=2000000"]
-        created = kafka.run(TOPICS, "--bootstrap-server", broker.address, *arguments)
+        created = tools.run(TOPICS, "--bootstrap-server", broker.address, *arguments)
         assert created.status == 0, created.err
     assert described.keys() == written.image.topics.names.keys()
     for topic in written.image.topics:

@@ -24,10 +24,7 @@ from confluent_kafka.admin import AdminClient
 from odradek.testing import RunningBroker, running_broker
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.committing import begin_at_the_start
-from odradek.testing.raw_client import RawClient
-from odradek.testing.reading import read_partition
-from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
-from odradek.wire.stored import CONSUMER_OFFSETS
+from odradek.testing.stored_commits import stored_commits
 
 HERE = Path(__file__).parent / "groups"
 TOPIC, GROUP = "rolled", "rolling"
@@ -157,11 +154,9 @@ class Load:
             assert producer.flush(LIMIT_S) == 0
 
 
-@pytest.fixture(scope="module")
-def java_program(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    built = tmp_path_factory.mktemp("built")
-    subprocess.run(["javac", "-d", str(built), "-cp", kafka.classes, str(HERE / "Members.java")], check=True)
-    return kafka.command("Members", classes=[built])
+@pytest.fixture
+def java_program(kafka: ApacheKafka, programs: Path) -> list[str]:
+    return kafka.command("Members", classes=[programs])
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -194,7 +189,7 @@ def play(java_program: list[str], protocols: Sequence[str], members_of_each: int
             sent = roll(broker, clients, protocols, members_of_each, journal)
         check_processed(journal, sent)
         check_repeats(journal)
-        check_commits(journal, asyncio.run(commits_on_disk(broker.port)), sent)
+        check_commits(journal, asyncio.run(stored_commits(broker.port)), sent)
 
 
 def soon(protocol: str) -> dict[str, str]:
@@ -284,30 +279,12 @@ def test_what_is_repeated_or_left_out_is_found(offset: int) -> None:
         check_repeats(journal)
 
 
-def check_commits(journal: Journal, on_disk: dict[int, list[int]], sent: int) -> None:
+def check_commits(journal: Journal, on_disk: dict[tuple[str, str, int], list[int]], sent: int) -> None:
     for partition in range(PARTITIONS):
-        offsets = on_disk[partition]
+        offsets = on_disk[GROUP, TOPIC, partition]
         assert all(earlier <= later for earlier, later in pairwise(offsets)), f"{partition}: {offsets}"
         assert offsets[-1] == len(range(partition, sent, PARTITIONS))  # nobody had to leave before
     told = [
         (int(partition), offset) for event in journal.of("committed") for partition, offset in event["offsets"].items()
     ]
-    assert all(offset in on_disk[partition] for partition, offset in told)
-
-
-async def commits_on_disk(port: int) -> dict[int, list[int]]:
-    """The offsets that the group committed in each partition, in the order in which the broker took them."""
-    client = await RawClient.connect("127.0.0.1", port)
-    try:
-        records = (await read_partition(client, "__consumer_offsets")).records
-    finally:
-        await client.close()
-    commits: dict[int, list[int]] = {}
-    for record in records:
-        assert record.key is not None
-        key = CONSUMER_OFFSETS.read_key(record.key)
-        if isinstance(key, OffsetCommitKey) and key.group == GROUP and record.value is not None:
-            value, _ = CONSUMER_OFFSETS.read_value(key, record.value)
-            assert isinstance(value, OffsetCommitValue)
-            commits.setdefault(key.partition, []).append(value.offset)
-    return commits
+    assert all(offset in on_disk[GROUP, TOPIC, partition] for partition, offset in told)

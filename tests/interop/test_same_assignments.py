@@ -17,7 +17,6 @@ from odradek.coordinators.groups.consumer.assignors import ASSIGNORS
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment, GroupAssignment, GroupSpec, MemberSpec
 from odradek.testing.apache_kafka import ApacheKafka
 
-SOURCE = Path(__file__).parent / "assignors" / "Assign.java"
 HISTORIES = 150
 STEPS = 8
 
@@ -52,10 +51,8 @@ def read(answer: dict[str, list[int]]) -> Assignment:
 
 
 @pytest.fixture(scope="module")
-def kafkas(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafkas]:
-    built = tmp_path_factory.mktemp("built")
-    subprocess.run(["javac", "-d", str(built), "-cp", kafka.classes, str(SOURCE)], check=True)
-    command = kafka.command("Assign", classes=[built])
+def kafkas(kafka: ApacheKafka, programs: Path) -> Iterator[Kafkas]:
+    command = kafka.command("Assign", classes=[programs])
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         yield Kafkas(process)
         assert process.stdin is not None

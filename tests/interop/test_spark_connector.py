@@ -14,16 +14,12 @@ from typing import Any, NamedTuple
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
-from odradek.metadata.uuids import to_text
-from odradek.quorum.formatting import Identity, format_directories
-from odradek.server.clock import SystemClock
-from odradek.storage.files import OsFiles
 from odradek.testing import topics
-from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.apache_kafka import ApacheKafka, format_new
 from odradek.testing.broker import running_broker
+from odradek.testing.small_spark import finished
 from odradek.testing.waiting import until
 
 SETTINGS = {
@@ -43,9 +39,6 @@ NOON_MS = 1_767_268_800_000
 """2026-01-01, 12 o'clock: the time of the first record of each topic; the others follow a second apart."""
 HEADERS: list[Any] = [None, [("a", b"1")], [("a", b"1"), ("a", b"2"), ("empty", b""), ("null", None)]]
 _NUMBERS = itertools.count()
-_STARTS_MAX = 10
-_TOO_SLOW = "Python worker failed to connect back"
-"""Spark gives a Python process ten seconds to start, with no setting for it. The query has done nothing then."""
 
 
 class Brokers(NamedTuple):
@@ -59,9 +52,7 @@ class Brokers(NamedTuple):
 def brokers(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
     work = tmp_path_factory.mktemp("kafka")
     data, copied = work / "data", work / "copied"
-    format_directories(
-        OsFiles(), [str(data)], Identity(to_text(os.urandom(16)), 1), lambda: os.urandom(16), SystemClock()
-    )
+    format_new(data)
     with kafka.broker(work, [data], SETTINGS) as broker:
         fill(broker.address)
     shutil.copytree(data, copied)
@@ -292,12 +283,4 @@ def run_to_the_end(
     options = {"kafka.bootstrap.servers": address, "subscribe": topic, "startingOffsets": "earliest"}
     stream = spark.readStream.format(connector).options(**options, maxOffsetsPerTrigger="12").load()
     query = stream.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint))
-    for _ in range(_STARTS_MAX):
-        try:
-            query.trigger(availableNow=True).start().awaitTermination()
-        except StreamingQueryException as error:
-            if _TOO_SLOW not in str(error):
-                raise
-            continue
-        return
-    raise AssertionError("the machine is too slow for Spark")
+    finished(query.trigger(availableNow=True).start)

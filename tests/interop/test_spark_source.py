@@ -7,11 +7,11 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from odradek.cli.main import main
 from odradek.testing.same_answers import Side
+from odradek.testing.small_spark import finished
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")
@@ -84,15 +84,7 @@ def test_a_checkpoint_of_the_connector_is_continued(
         options = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingOffsets": "earliest"}
         frame = connector_spark.readStream.format(source).options(**options).load()
         writer = frame.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
-        while True:
-            try:
-                writer.trigger(availableNow=True).start(str(tmp_path / "rows")).awaitTermination()
-            except StreamingQueryException as error:
-                # Spark gives a Python process ten seconds to start, with no setting for it.
-                if "Python worker failed to connect back" not in str(error):
-                    raise
-                continue
-            return
+        finished(lambda: writer.trigger(availableNow=True).start(str(tmp_path / "rows")))
 
     def offsets() -> list[tuple[int, int]]:
         read = connector_spark.read.parquet(str(tmp_path / "rows"))

@@ -4,7 +4,6 @@ Streams keeps its counts in a changelog topic, passes words on by a topic in bet
 offsets in one transaction. Each count of each word is written: they must be 1, 2, 3 ... to the last, once each.
 """
 
-import os
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -96,8 +95,7 @@ def streams() -> str:
 @contextmanager
 def counting(kafka: ApacheKafka, streams: str, broker: RunningBroker, work: Path) -> Iterator[Application]:
     built = work / "classes"
-    path = os.pathsep.join((streams, kafka.classes))
-    subprocess.run(["javac", "-d", str(built), "-cp", path, str(SOURCE)], check=True)
+    kafka.compile([SOURCE], built, [streams])
     arguments = (broker.bootstrap, LINES, COUNTS, str(work / "state"))
     command = kafka.command("WordCount", *arguments, classes=[built, Path(streams)])
     application = Application(command, work / "output")

@@ -7,11 +7,10 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -21,33 +20,25 @@ from odradek.model.numbers import Offset, ProducerId, TimestampMs
 from odradek.server.clock import SystemClock
 from odradek.testing import hanging
 from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.group_tools import Stage, differences, group_tools
+from odradek.testing.ended import Ended
+from odradek.testing.group_tools import Stage, differences
+from odradek.testing.kafka_tools import KafkaTools
 from odradek.testing.same_answers import SETTINGS
+from odradek.testing.steady_clients import read_all
 from odradek.testing.two_brokers import two_brokers
 
-SOURCE = Path(__file__).parent / "groups" / "GroupTools.java"
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 HOUR_MS = 3_600_000
 LIMIT_S = 60
 STRANGER, EPOCH = ProducerId(4_711_000), 3
 
 
-class Ended(NamedTuple):
-    status: int
-    out: str
-    err: str
-
-
 Odradek = Callable[..., Ended]
 
 
 @pytest.fixture(scope="module")
-def stages(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Stage]]:
-    built, theirs = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("theirs")
-    with (
-        two_brokers(kafka, theirs, SETTINGS | hanging.SETTINGS) as sides,
-        group_tools(kafka, SOURCE, built) as tools,
-    ):
+def stages(kafka: ApacheKafka, tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Stage]]:
+    with two_brokers(kafka, tmp_path_factory.mktemp("theirs"), SETTINGS | hanging.SETTINGS) as sides:
         yield [Stage(side.name, side.port, tools) for side in sides]
 
 
@@ -65,7 +56,8 @@ def odradek(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
 
 
 def create(stage: Stage, topic: str) -> None:
-    admin = AdminClient({"bootstrap.servers": stage.bootstrap})
+    # Its own words on standard error would be taken for those of the command.
+    admin = AdminClient({"bootstrap.servers": stage.bootstrap, "log_level": 0})
     admin.create_topics([NewTopic(topic, 2, 1)])[topic].result()
 
 
@@ -88,21 +80,8 @@ def begin_hanging(stage: Stage, topic: str) -> Offset:
 
 def committed(stage: Stage, topic: str, partition: int) -> list[str]:
     """What a reader of committed records gets to see."""
-    settings = {"bootstrap.servers": stage.bootstrap, "group.id": "unused", "isolation.level": "read_committed"}
-    consumer = Consumer({**settings, "enable.partition.eof": True, "enable.auto.commit": False})
-    try:
-        consumer.assign([TopicPartition(topic, partition, 0)])
-        found: list[str] = []
-        while True:
-            message = consumer.poll(LIMIT_S)
-            assert message is not None
-            error = message.error()
-            if error is not None:
-                assert error.code() == KafkaError._PARTITION_EOF, error
-                return found
-            found.append((message.value() or b"").decode())
-    finally:
-        consumer.close()
+    (found,) = read_all(stage.bootstrap, [(topic, partition)], "read_committed").values()
+    return [value.decode() for _, value in found]
 
 
 def send(stage: Stage, topic: str, value: str) -> None:

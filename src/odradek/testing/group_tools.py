@@ -1,19 +1,12 @@
-"""Apache Kafka's tools for groups, and its consumers, on two brokers in turn; and what they print side by side.
+"""Apache Kafka's tools for groups, and its consumers, on two brokers in turn; and what they print side by side."""
 
-All of them run in one process of Java's (tests/interop/groups/GroupTools.java).
-"""
-
-import contextlib
-import json
 import re
-import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.kafka_tools import KafkaTools
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
@@ -25,38 +18,10 @@ _WORDS = re.compile(r"(org\.apache\.kafka\.common\.errors\.\w+): .*")
 _STACK = re.compile(r"^\s(?:at |\.\.\. ).*\n", re.MULTILINE)
 
 
-class GroupTools:
-    """The process. It answers line by line."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        self._stdin, self._stdout = process.stdin, process.stdout
-
-    def ask(self, what: str, **fields: Any) -> dict[str, Any]:
-        self._stdin.write(json.dumps({"do": what, **fields}) + "\n")
-        self._stdin.flush()
-        line = self._stdout.readline()
-        assert line, "the tools ended; their standard error says why"
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-
-@contextlib.contextmanager
-def group_tools(kafka: ApacheKafka, source: Path, built: Path) -> Iterator[GroupTools]:
-    """Compiles the program into `built`, and runs it until the block is left."""
-    subprocess.run(["javac", "-d", str(built), "-cp", kafka.classes, str(source)], check=True)
-    command = kafka.command("GroupTools", classes=[built])
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        yield GroupTools(process)
-        assert process.stdin is not None
-        process.stdin.close()
-
-
 class Stage:
     """One of the two brokers while a case is played on it. What tools print is kept, without what must differ."""
 
-    def __init__(self, name: str, port: int, tools: GroupTools) -> None:
+    def __init__(self, name: str, port: int, tools: KafkaTools) -> None:
         self.name = name
         self.bootstrap = f"127.0.0.1:{port}"
         self.printed: list[list[str]] = []
@@ -65,9 +30,8 @@ class Stage:
 
     def tool(self, main_class: str, *arguments: str) -> str:
         """What a tool printed, which is not compared."""
-        given = ["--bootstrap-server", self.bootstrap, *arguments]
-        answer = self._tools.ask("run", **{"class": main_class, "arguments": given})
-        return f"{answer['out']}{answer['err']}status {answer['status']}\n"
+        ended = self._tools.run(main_class, "--bootstrap-server", self.bootstrap, *arguments)
+        return f"{ended.out}{ended.err}status {ended.status}\n"
 
     def groups(self, *arguments: str) -> str:
         """What the tool for consumer groups printed, which is compared."""

@@ -1,10 +1,11 @@
 """Jars, through Maven, into the user's cache: fetched once, whole or not at all."""
 
+import contextlib
 import fcntl
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,12 +62,19 @@ def _fetch(target: Path, wanted: Wanted) -> None:
         raise Unavailable(f"{wanted.title} is not fetched yet, and there is no Maven (mvn) to fetch it with")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with (target.parent / f"{target.name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # the second of two waits, and finds it done
+        with only_one(target.parent / f"{target.name}.lock"):
             if not target.is_dir():
                 _fetch_alone(maven, target, wanted)
     except OSError as error:
         raise Unavailable(f"{wanted.title} cannot be kept in {target.parent}: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def only_one(lock: Path) -> Iterator[None]:
+    """The second of two waits, and finds it done."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _fetch_alone(maven: str, target: Path, wanted: Wanted) -> None:

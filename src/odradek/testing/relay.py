@@ -64,6 +64,13 @@ class Relay:
         if apache is not None:
             apache.kill() if kill else apache.stop()
 
+    def revive(self) -> None:
+        """odradek is there afterwards if nobody was: for clients to end with, where something went wrong."""
+        if not self._odradek.is_running:
+            self.end_kafka(kill=True)
+            self._odradek.kill()  # it may have ended by itself
+            self._odradek.start()
+
     def handover(self) -> str:
         """The settings that Kafka needs. AssertionError, with all that was found, where it could not take over."""
         controller = f"{_HOST}:{free_ports()[0]}"

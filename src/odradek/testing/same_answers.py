@@ -38,7 +38,7 @@ SETTINGS = {
     "auto.create.topics.enable": "true",
     "group.initial.rebalance.delay.ms": "0",
     "log.retention.hours": "48",
-    "metadata.max.idle.interval.ms": "3",
+    "metadata.max.idle.interval.ms": "20",
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",

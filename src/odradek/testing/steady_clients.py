@@ -122,30 +122,29 @@ class IdempotentProducer(SteadyClient):
         self.sent: defaultdict[Place, list[bytes]] = defaultdict(list)
         self._topic = topic
         self._partitions = partitions
-        self._producer = Producer(
-            {
-                "bootstrap.servers": bootstrap,
-                "enable.idempotence": True,
-                "linger.ms": 0,  # a request is under way nearly all the time, also when the broker is killed
-                # A snapshot of Kafka's has the last batch of a producer alone: after a restart it knows no more of them
-                # as repeats, and refuses those that were under way before it.
-                "max.in.flight.requests.per.connection": 1,
-                "message.timeout.ms": _PATIENCE_MS,
-                "reconnect.backoff.max.ms": 500,
-                "compression.type": "lz4",
-            }
-        )
+        self._settings = {
+            "bootstrap.servers": bootstrap,
+            "enable.idempotence": True,
+            "linger.ms": 0,  # a request is under way nearly all the time, also when the broker is killed
+            # A snapshot of Kafka's has the last batch of a producer alone: after a restart it knows no more of them
+            # as repeats, and refuses those that were under way before it.
+            "max.in.flight.requests.per.connection": 1,
+            "message.timeout.ms": _PATIENCE_MS,
+            "reconnect.backoff.max.ms": 500,
+            "compression.type": "lz4",
+        }
 
     def _work(self) -> None:
+        producer = Producer(self._settings)  # none is left behind that tells of a broker that is not there
         number = 0
         while not self._stopping.wait(_SHORT_PAUSE_S):
             for partition in range(self._partitions):
                 value = str(number).encode()
-                self._producer.produce(self._topic, value, partition=partition, on_delivery=self._delivered)
+                producer.produce(self._topic, value, partition=partition, on_delivery=self._delivered)
                 self.sent[self._topic, partition].append(value)
                 number += 1
-            self._producer.poll(0)
-        left = self._producer.flush(_LIMIT_S)
+            producer.poll(0)
+        left = producer.flush(_LIMIT_S)
         assert left == 0, f"{left} records were not acknowledged"
 
     def _delivered(self, error: KafkaError | None, message: Message) -> None:

@@ -25,16 +25,18 @@ import org.apache.kafka.common.utils.Exit;
  * A line of JSON in, a line out: "run" a class with arguments and get what it printed; have a member "join" a group,
  * "await" that it has exactly some partitions, and let it "leave".
  */
-public final class GroupTools {
+public final class KafkaTools {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final long AWAIT_MS = 120_000;
 
     private final Map<String, Member> members = new HashMap<>();
-    private int status;
+    private ByteArrayOutputStream printed;
+    private ByteArrayOutputStream complained;
+    private Map<String, Object> ended;
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
-        GroupTools tools = new GroupTools();
+        KafkaTools tools = new KafkaTools();
         Exit.setExitProcedure(tools::exit);
         Exit.setHaltProcedure(tools::exit);
         Exit.setShutdownHookAdder((name, hook) -> {});
@@ -68,9 +70,9 @@ public final class GroupTools {
     private Map<String, Object> run(String mainClass, List<String> arguments) throws Exception {
         PrintStream out = System.out;
         PrintStream err = System.err;
-        ByteArrayOutputStream printed = new ByteArrayOutputStream();
-        ByteArrayOutputStream complained = new ByteArrayOutputStream();
-        status = 0;
+        printed = new ByteArrayOutputStream();
+        complained = new ByteArrayOutputStream();
+        ended = null;
         System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(complained, true, StandardCharsets.UTF_8));
         try {
@@ -84,15 +86,19 @@ public final class GroupTools {
             System.setOut(out);
             System.setErr(err);
         }
+        return ended == null ? said(0) : ended;
+    }
+
+    private Map<String, Object> said(int status) {
         return Map.of(
             "status", status,
             "out", printed.toString(StandardCharsets.UTF_8),
             "err", complained.toString(StandardCharsets.UTF_8));
     }
 
-    /** Instead of the end of this process. Some tools catch all that is thrown, and end once more. */
-    private void exit(int given, String message) {
-        status = status == 0 ? given : status;
+    /** Instead of the end of this process. Some tools catch all that is thrown, complain of it, and end once more. */
+    private void exit(int status, String message) {
+        ended = ended == null ? said(status) : ended;
         throw new Ended();
     }
 
