@@ -54,11 +54,12 @@ def find_spans(data: bytes, head: BatchHead) -> list[Span]:
             key_end = at if key_size & 1 else at + (key_size >> 1)
             key = None if key_size & 1 else data[at:key_end]
             # The sign of a zigzag number is its lowest bit, so the first byte tells whether there is a value.
-            append((offset >> 1, key, data[key_end] & 1 == 1, timestamp, start, end))
-            if (offset | length) & 1 or not last < offset >> 1 <= last_allowed or not key_end < end <= size:
+            is_odd = (offset | length) & 1  # a negative number, where none may be
+            offset >>= 1
+            append((offset, key, data[key_end] & 1 == 1, timestamp, start, end))
+            if is_odd or not last < offset <= last_allowed or not key_end < end <= size:
                 raise CorruptBatch(f"the record at {start} is not as long as it says, or out of order")
-            last = offset >> 1
-            at = end
+            last, at = offset, end
     except IndexError:
         raise CorruptBatch(f"the record at {start} is cut off") from None
     if at != size or head.count < 0:

@@ -55,7 +55,7 @@ class OffsetMap:
         Records without a key, and those before the first offset, are left out.
         """
         buckets, mask, pack, first = self._buckets, self._mask, _DIGEST.pack, self._first
-        for delta, key, *_ in spans:
+        for delta, key, _, _, _, _ in spans:
             offset = base + delta - first
             if key is None or offset < 0:
                 continue
@@ -82,7 +82,7 @@ class OffsetMap:
         buckets, mask, pack, first, latest = self._buckets, self._mask, _DIGEST.pack, self._first, self.latest
         kept: list[Span] = []
         for span in spans:
-            delta, key, is_tombstone, *_ = span
+            delta, key, is_tombstone, _, _, _ = span
             if base + delta > latest:
                 kept.append(span)
                 continue
