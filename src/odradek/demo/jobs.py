@@ -71,6 +71,9 @@ def main(argument: str) -> int:
         _say(messages, UP)
         try:
             _run(spark, setting, orders, messages)
+        except (Py4JError, OSError, EOFError):
+            java.check()
+            raise
         finally:
             java.end(spark)
     except OdradekError as error:
@@ -93,13 +96,23 @@ def _run(spark: SparkSession, setting: JobsSetting, orders: Orders, messages: Te
             orders.over.wait()
 
 
+class JavaEnded(OdradekError):
+    def __init__(self, status: int) -> None:
+        super().__init__(f"the Java process of Spark ended with status {status}")
+
+
 class _Java:
-    """The process that Spark runs in. If it dies, nothing else here notices soon: so this process dies with it."""
+    """The process that Spark runs in. If it dies, not every call to it notices: so this process dies with it."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
         self._may_end = Event()
         Thread(target=self._watch, name="java", daemon=True).start()
+
+    def check(self) -> None:
+        """For who has lost the connection to it. Raises JavaEnded."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            raise JavaEnded(self._process.wait(_JAVA_END_S))
 
     def end(self, spark: SparkSession) -> None:
         self._may_end.set()
@@ -115,7 +128,7 @@ class _Java:
     def _watch(self) -> None:
         status = self._process.wait()
         if not self._may_end.is_set():
-            _say(sys.stderr, f"odradek: the Java process of Spark ended with status {status}")
+            _say(sys.stderr, f"odradek: {JavaEnded(status)}")
             os._exit(_EXIT_FAILED)
 
 
