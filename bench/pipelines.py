@@ -82,10 +82,8 @@ class Stage:
         with running(Odradek(), prepared(Odradek(), directory)) as broker:
             create_event_topics(broker.address)
             scene = Scene(self, names, broker, Load(broker.address, topics, per_batch, keys), directory / "checkpoint")
-            try:
-                yield scene
-            finally:
-                self.jobs.stop()
+            yield scene
+            self.jobs.stop()
 
 
 @dataclass
@@ -164,6 +162,7 @@ def sustained(stage: Stage, names: list[str]) -> tuple[float, float]:
         time.sleep(stage.times.warm_s)
         since_ms, sent, cpu_s = now_ms(), scene.load.sent(topics_of("dead-letters")), stage.jobs.cpu_s()
         time.sleep(stage.times.alone_s)
+        stage.jobs.wait_for_batches(3, since_ms)
         cpu_s = stage.jobs.cpu_s() - cpu_s
         sent = scene.load.sent(topics_of("dead-letters")) - sent
         scene.load.stop()

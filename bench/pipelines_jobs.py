@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,12 +70,20 @@ class Jobs:
             while any(not each or each[-1].read < counts[job] for job, each in self.batches.items()):
                 self._wait(deadline, f"jobs did not read {counts}")
 
+    def wait_for_batches(self, count: int, since_ms: float) -> None:
+        """Until each job has done so many since then."""
+        deadline = time.perf_counter() + _WAIT_S
+        with self._changed:
+            while any(sum(one.done_ms >= since_ms for one in each) < count for each in self.batches.values()):
+                self._wait(deadline, f"jobs did not do {count} batches")
+
     def wait_for_session(self) -> None:
         self._await_done("session")
 
     def end(self) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.close()  # at the end of its input it stops
+        with suppress(BrokenPipeError):  # it may have failed, and that is told already
+            self._process.stdin.close()  # at the end of its input it stops
         self._process.wait()
         self._listener.join()
 

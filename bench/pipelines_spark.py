@@ -8,6 +8,7 @@ Not to be run by hand. Each line of its input is a command, as JSON: `{"start": 
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 import odradek.spark
-from odradek.pipelines.registry import job_named
+from odradek.pipelines.registry import Job, job_named
 from odradek.pipelines.runner import Setting, prepared, start
 from odradek.pipelines.topics import make_topics
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 _POLL_S = 0.1
+_STARTING = "Initializing"
+_TOO_SLOW = "Python worker failed to connect back"
 _CONFIGS = {
     # As `odradek pipeline run` has them.
     "spark.sql.shuffle.partitions": "2",
@@ -59,7 +62,7 @@ class Jobs:
         make_topics(jobs, setting.bootstrap)
         own = prepared(self._spark)
         self._told = {}
-        self._queries = {job.name: start(own, job, setting) for job in jobs}
+        self._queries = {job.name: begun(own, job, setting) for job in jobs}
 
     def stop(self) -> None:
         for query in self._queries.values():
@@ -74,6 +77,20 @@ class Jobs:
                 if progress["batchId"] > self._told.get(name, -1) and progress["numInputRows"]:
                     self._told[name] = progress["batchId"]
                     say(told_of(name, progress))
+
+
+def begun(spark: SparkSession, job: Job, setting: Setting) -> "StreamingQuery":
+    """One that has its source. Spark gives a Python process ten seconds to start: jobs start one after the other, and
+    again where the machine was too slow."""
+    while True:
+        query = start(spark, job, setting)
+        while query.isActive and query.status["message"].startswith(_STARTING):
+            time.sleep(_POLL_S)
+        error = query.exception()
+        if error is None:
+            return query
+        if _TOO_SLOW not in str(error):
+            raise error
 
 
 def told_of(name: str, progress: Any) -> dict[str, Any]:
