@@ -1,6 +1,7 @@
-"""The last offset of each key, in a bounded part of memory: the keys themselves are not held.
+"""The last offset of each key, in a bounded part of memory.
 
-An entry takes 18 bytes: a digest of the key and its offset, relative to the first dirty one.
+As long as they fit, the keys themselves are held in a dict, which is fast and takes some 130 bytes a key. After that
+they are replaced by entries of 18 bytes: a digest of the key and its offset, relative to the first dirty one.
 
      0  hash int64, Python's own, which is seeded anew in each process
      8  CRC-32 uint32
@@ -26,6 +27,8 @@ _DIGEST_SIZE = _DIGEST.size
 _OFFSET_SIZE = 6
 _SIZE = _DIGEST_SIZE + _OFFSET_SIZE
 _PER_BUCKET = 16
+_EXACT_BYTES = 128
+"""What a key in the dict costs, besides its own bytes."""
 
 
 class OffsetMap:
@@ -33,30 +36,56 @@ class OffsetMap:
         """For some `capacity` keys with offsets from `first` on, of which `expected` may come."""
         self._capacity = capacity
         self._first = first
+        self._exact: dict[bytes, int] | None = {}
+        """Keys and their offsets, until there is no room for them."""
+        self._exact_room = capacity * ENTRY_BYTES
         count = 16
         while count * _PER_BUCKET < min(capacity, expected):
             count *= 2
-        self._buckets: list[bytearray | None] = [None] * count
-        self._mask = count - 1
+        self._bucket_count = count
+        self._buckets: list[bytearray | None] = []
         self._count = 0
+        """Of entries in buckets."""
         self.latest = first - 1
         """The last offset that was looked at: of keys after it nothing is known."""
 
     def __len__(self) -> int:
-        return self._count
+        return self._count if self._exact is None else len(self._exact)
 
     @property
     def is_full(self) -> bool:
-        return self._count >= self._capacity
+        return len(self) >= self._capacity
 
     def put_all(self, spans: Iterable[Span], base: int) -> None:
         """Note the records of a batch at `base`, also where that takes more room than there is: a batch goes in whole.
 
         Records without a key, and those before the first offset, are left out.
         """
-        buckets, mask, pack, first = self._buckets, self._mask, _DIGEST.pack, self._first
+        shift = base - self._first
+        exact = self._exact
+        if exact is None:
+            self._put_digests((key, shift + delta) for delta, key, _, _, _, _ in spans)
+            return
+        before = len(exact)
+        size = 0
         for delta, key, _, _, _, _ in spans:
-            offset = base + delta - first
+            if key is not None and shift + delta >= 0:
+                exact[key] = shift + delta
+                size += len(key)
+        # Keys that were there before are counted again, so there is always less than this says.
+        self._exact_room -= (len(exact) - before) * _EXACT_BYTES + (size if len(exact) > before else 0)
+        if self._exact_room < 0:
+            self._replace_keys(exact)
+
+    def _replace_keys(self, exact: dict[bytes, int]) -> None:
+        self._exact = None
+        self._buckets = [None] * self._bucket_count
+        while exact:
+            self._put_digests([exact.popitem()])
+
+    def _put_digests(self, entries: Iterable[tuple[bytes | None, int]]) -> None:
+        buckets, mask, pack = self._buckets, self._bucket_count - 1, _DIGEST.pack
+        for key, offset in entries:
             if key is None or offset < 0:
                 continue
             hashed = hash(key)
@@ -79,24 +108,26 @@ class OffsetMap:
 
         A record without a key cannot be replaced by any other, and goes.
         """
-        buckets, mask, pack, first, latest = self._buckets, self._mask, _DIGEST.pack, self._first, self.latest
+        shift, latest = base - self._first, self.latest - base
+        find = self._find_digest if self._exact is None else self._exact.get
         kept: list[Span] = []
         for span in spans:
             delta, key, is_tombstone, _, _, _ = span
-            if base + delta > latest:
+            if delta > latest:
                 kept.append(span)
-                continue
-            if key is None or (is_tombstone and drop_tombstones):
-                continue
-            hashed = hash(key)
-            bucket = buckets[hashed & mask]
-            if bucket is None:
-                kept.append(span)
-                continue
-            digest = pack(hashed, crc32(key))
-            at = bucket.find(digest)
-            while at > 0 and at % _SIZE:
-                at = bucket.find(digest, at + 1)
-            if at < 0 or base + delta - first >= int.from_bytes(bucket[at + _DIGEST_SIZE : at + _SIZE], "little"):
-                kept.append(span)
+            elif key is not None and not (is_tombstone and drop_tombstones):
+                last = find(key)
+                if last is None or shift + delta >= last:
+                    kept.append(span)
         return kept
+
+    def _find_digest(self, key: bytes) -> int | None:
+        hashed = hash(key)
+        bucket = self._buckets[hashed & (self._bucket_count - 1)]
+        if bucket is None:
+            return None
+        digest = _DIGEST.pack(hashed, crc32(key))
+        at = bucket.find(digest)
+        while at > 0 and at % _SIZE:
+            at = bucket.find(digest, at + 1)
+        return None if at < 0 else int.from_bytes(bucket[at + _DIGEST_SIZE : at + _SIZE], "little")
