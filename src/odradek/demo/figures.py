@@ -135,7 +135,7 @@ def summary(figures: Figures) -> str:
     """The live part in one line, for a log."""
     lags = [job.lag for job in figures.jobs.values() if job.lag is not None]
     restarts = sum(job.restarts for job in figures.jobs.values())
-    again = f", {restarts} starts again" if restarts else ""
+    again = f", started again {restarts} times" if restarts else ""
     written = f"{figures.written:,} events written, {figures.per_second:,.0f} a second"
     return f"{written}; the jobs are at most {max(lags, default=0):,} behind{again}"
 
@@ -156,7 +156,7 @@ def history_text(done_ms: int, total_ms: int, events: int) -> str:
 def results_text(jobs: Mapping[str, JobFigures]) -> str:
     ready = sum(job.batch is not None for job in jobs.values())
     again = sum(job.restarts for job in jobs.values())
-    return f"of {ready} of {len(jobs)} jobs" + (f", {again} starts again" if again else "")
+    return f"{ready} of {len(jobs)} jobs" + (f", started again {again} times" if again else "")
 
 
 def _hours(ms: int) -> str:
