@@ -22,7 +22,7 @@ FORGED = {"driver": "driver-9999", "truck": "truck-9999", "since": "", "exceeded
 
 def topics(bootstrap: str) -> set[str]:
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    return {name for name in admin.list_topics(60).topics if not name.startswith("__")}
+    return {name for name in admin.list_topics(timeout=60).topics if not name.startswith("__")}
 
 
 def number(text: str) -> int:
