@@ -14,6 +14,8 @@ TRUCKS_MAX = 2_000
 """Beyond it, those that were not heard of for the longest time are forgotten."""
 ALERTS_MAX = 100
 TRAIL_POINTS = 40
+POINTS_KEPT = 160
+"""Of a truck: events may be ahead of the job by those that are not in its trail yet."""
 TRAIL_MS = 60_000
 """A trail has a point for this time, at most."""
 
@@ -50,7 +52,7 @@ class Fleet:
 
     def pass_by(self, event: Position) -> None:
         """A position as a truck told it: what trails are made of."""
-        trail = self._trails.setdefault(event.truck, deque(maxlen=TRAIL_POINTS))
+        trail = self._trails.setdefault(event.truck, deque(maxlen=POINTS_KEPT))
         if not trail or event.time_ms - trail[-1].time_ms >= TRAIL_MS:
             trail.append(event)
         if event.truck not in self._heard or self._heard[event.truck].time_ms < event.time_ms:
@@ -88,7 +90,8 @@ class Fleet:
 
     def _trail(self, at: Position) -> tuple[Position, ...]:
         """Up to where the truck is: events may be ahead of the job that makes results of them."""
-        return tuple(each for each in self._trails.get(at.truck, ()) if each.time_ms < at.time_ms)
+        passed = [each for each in self._trails.get(at.truck, ()) if each.time_ms < at.time_ms]
+        return tuple(passed[-TRAIL_POINTS:])
 
 
 def _gone_on(overtime: Overtime, position: Position) -> Overtime:

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from odradek.console.fleet import ALERTS_MAX, TRAIL_MS, TRAIL_POINTS, TRUCKS_MAX, Fleet
+from odradek.console.fleet import ALERTS_MAX, POINTS_KEPT, TRAIL_MS, TRAIL_POINTS, TRUCKS_MAX, Fleet
 from odradek.console.rows import Alert, Position
 
 MINUTE_MS = 60_000
@@ -20,6 +20,14 @@ def test_a_trail_leads_to_where_the_truck_is_and_not_beyond() -> None:
     (truck,) = fleet.trucks()
     assert [point.time_ms // MINUTE_MS for point in truck.trail] == [0, 1, 2]
     assert truck.at.time_ms == 3 * MINUTE_MS
+
+
+def test_a_trail_stays_while_events_are_ahead_of_the_job() -> None:
+    fleet = Fleet()
+    for minute in range(POINTS_KEPT):
+        fleet.pass_by(position(minute))
+    fleet.place(position(60))
+    assert [point.time_ms // MINUTE_MS for point in fleet.trucks()[0].trail] == list(range(60 - TRAIL_POINTS, 60))
 
 
 def test_a_trail_is_bounded_and_no_denser_than_it_can_be_seen() -> None:
