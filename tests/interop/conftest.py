@@ -53,16 +53,11 @@ class Dumped(NamedTuple):
 Dump = Callable[..., Dumped]
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of a file stay on one worker, since they share brokers; long ones begin, or one worker would wait for them.
+    """Long files begin, or one of two workers would wait for the other in the end.
 
-    Long is what is named here, in the order of its length; all else keeps the order that chance gave it.
+    Those that are named are long, in this order; all others keep the order that chance gave them.
     """
-    here = [item for item in items if item.path.is_relative_to(HERE)]
-    for item in here:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
     rank = {f"test_{name}": at for at, name in enumerate(LONG)}
     items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
 
