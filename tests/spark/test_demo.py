@@ -45,7 +45,12 @@ class Demo:
 
     def end(self) -> tuple[int, str]:
         """Its status and its complaints. None of its processes is there any more."""
-        _, complaints = self.process.communicate()
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        with self.process:  # closes what is open and waits
+            if not self.process.stdout.closed:
+                self.process.stdout.read()
+            complaints = self.process.stderr.read()
         # Workers of Spark end when they see that Java has: they need not be first.
         while self.processes():
             os.sched_yield()
@@ -93,6 +98,14 @@ def test_a_signal_ends_all_of_it_whenever_it_comes(temporary: Path, number: sign
     demo.wait_for(line)
     demo.process.send_signal(number)
     demo.process.send_signal(number)
+    assert demo.end() == (0, "")
+
+
+def test_a_reader_that_goes_away_ends_all_of_it(temporary: Path) -> None:
+    demo = Demo(temporary)
+    demo.wait_for("broker: ")
+    assert demo.process.stdout is not None
+    demo.process.stdout.close()
     assert demo.end() == (0, "")
 
 

@@ -48,10 +48,15 @@ class Demo:
         try:
             return self._run()
         except Stopped as stopped:
-            # Whoever asked for a check must not take what was not checked for good.
-            return 0 if self._setting.seconds is None else _SIGNALLED + stopped.number
+            return self._status(stopped.number)
+        except Gone:
+            return self._status(SIGHUP)
         finally:
             self._end()
+
+    def _status(self, number: int) -> int:
+        """Of a demo that was told to stop. Whoever asked for a check must not take what was not checked for good."""
+        return 0 if self._setting.seconds is None else _SIGNALLED + number
 
     def _run(self) -> int:
         self._board.note(_STOPS if self._setting.keep is None else _KEEPS.format(self._setting.keep))
@@ -114,12 +119,12 @@ class Demo:
     # --- while it runs
 
     def _until(self, condition: Callable[[], object]) -> None:
-        """Raises Stopped, ChildEnded, and what the writer failed with."""
+        """Raises Stopped, ChildEnded, Gone, and what the writer failed with."""
         while not condition():
             self._stop.check()
             self._parts.check()
             self._observe()
-            self._draw()
+            self._board.draw()
             time.sleep(_TICK_S)
 
     def _beside(self, call: Callable[[], T]) -> T:
@@ -139,12 +144,6 @@ class Demo:
         if failures:
             raise failures[0]
         return outcomes[0]
-
-    def _draw(self) -> None:
-        try:
-            self._board.draw()
-        except Gone:
-            self._stop.note(SIGHUP)
 
     def _observe(self) -> None:
         """Bring the board up to date."""

@@ -1,6 +1,7 @@
 """Where the demo shows itself: a terminal, whose last lines are drawn again in place, or a file that gets lines."""
 
 import contextlib
+import os
 import shutil
 from collections.abc import Sequence
 from os import terminal_size
@@ -95,4 +96,7 @@ def _write(stream: TextIO, text: str) -> None:
         stream.write(text)
         stream.flush()
     except (OSError, ValueError):
+        # What is still buffered must not raise again when the interpreter shuts down.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise Gone from None
