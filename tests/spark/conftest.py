@@ -1,4 +1,4 @@
-"""One Spark for all tests of a run: it takes seconds to start, and a gigabyte."""
+"""One Spark for all tests of a worker: it takes seconds to start, and a gigabyte."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,13 +12,10 @@ from odradek.testing import small_spark
 _HERE = Path(__file__).parent
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(_HERE):
             item.add_marker(pytest.mark.slow)
-            if "spark" in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group("spark"))
 
 
 @pytest.fixture(scope="session")
