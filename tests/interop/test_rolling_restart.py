@@ -67,6 +67,7 @@ class Journal:
         self._values: set[str] = set()
         self._committed: dict[str, int] = {}  # by partition; two programs are not heard in the order of their events
         self._seen: set[tuple[str, str]] = set()
+        self._failures: list[Event] = []
         self._changed = threading.Condition()
 
     def note(self, event: Event) -> None:
@@ -78,6 +79,8 @@ class Journal:
             elif event["what"] == "committed":
                 for partition, offset in event["offsets"].items():
                     self._committed[partition] = max(self._committed.get(partition, 0), offset)
+            elif event["what"] == "failed":
+                self._failures.append(event)
             self._changed.notify_all()
 
     def wait(self, who: str, what: str) -> None:
@@ -90,7 +93,8 @@ class Journal:
 
     def _wait(self, condition: Callable[[], bool], otherwise: str) -> None:
         with self._changed:
-            assert self._changed.wait_for(condition, LIMIT_S), otherwise
+            assert self._changed.wait_for(lambda: bool(self._failures) or condition(), LIMIT_S), otherwise
+            assert not self._failures
 
     def of(self, what: str) -> list[Event]:
         """By the clock of the machine, which all members go by."""

@@ -25,20 +25,34 @@ class Member:
         threading.Thread(target=self._run, name=name).start()
 
     def _run(self) -> None:
+        try:
+            self._play()
+        except BaseException as error:
+            self._tell("failed", error=repr(error))
+            raise
+        finally:
+            self._consumer.close()
+        self._tell("stopped")
+
+    def _play(self) -> None:
         while not self.is_stopping:
             self._take_some()
         # Whatever waits to be called is called before it is closed: `close` may hang on it, see docs/clients.md.
         self._consumer.unsubscribe()
         while self._take_some() or self._consumer.assignment():
             pass
-        self._consumer.close()
-        self._tell("stopped")
 
     def _take_some(self) -> int:
         """How many records it processed, and tried to commit."""
         timeout_s = _POLL_S
         processed = 0
         while processed < _RECORDS_MAX and (message := self._consumer.poll(timeout_s)) is not None:
+            if (error := message.error()) is not None:
+                # Members that join while the group moves between protocols are told to join again.
+                self._tell("refused", error=error.name())
+                if error.fatal():
+                    raise KafkaException(error)
+                continue
             self._process(message)
             processed += 1
             timeout_s = 0
@@ -49,7 +63,7 @@ class Member:
     def _process(self, message: Message) -> None:
         partition, offset, value = message.partition(), message.offset(), message.value()
         if partition is None or offset is None or value is None:
-            raise ValueError(f"no record: {message.error()}")
+            raise ValueError("a record without its place or its value")
         self._next[partition] = offset + 1
         self._is_behind = True
         self._tell("processed", partition=partition, offset=offset, value=value.decode())
