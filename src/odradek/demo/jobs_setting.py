@@ -12,6 +12,8 @@ _STARTS_MAX = 100
 """Spark gives a Python process ten seconds to start: a slow machine needs more tries. What cannot pass ends at once."""
 _INTERVAL_S = 2.0
 """Between batches: eight jobs share two cores with the broker, the page and the simulators."""
+_FEW_EVENTS = 1_000
+"""A second. So few are read faster in the first minutes if Java compiles them quickly, not well: a quarter less CPU."""
 _SOCKET_DIRECTORY_MAX = 60
 """Bytes. Systems bound the path of a socket at about 100, and Spark's names of them take some 40."""
 
@@ -33,10 +35,13 @@ class JobsSetting:
         return cls(**json.loads(text))
 
 
-def spark_configs(scratch: Path, master: str) -> dict[str, str]:
+def spark_configs(scratch: Path, master: str, events_per_second: int) -> dict[str, str]:
     """All that Spark writes for itself goes below `scratch`."""
+    java = [f"-Djava.io.tmpdir={scratch}", "-XX:-UsePerfData"]
+    if events_per_second <= _FEW_EVENTS:
+        java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     configs = {
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={scratch} -XX:-UsePerfData",
+        "spark.driver.extraJavaOptions": " ".join(java),
         "spark.driver.memory": "1g",
         "spark.local.dir": str(scratch),
         "spark.log.level": "WARN",

@@ -61,7 +61,7 @@ class Parts:
     def start_rest(self, bootstrap: str) -> None:
         """What needs topics: Spark, the page, and the writer, which begins with the history."""
         master = self._setting.master
-        configs = spark_configs(self._place.scratch, master)
+        configs = spark_configs(self._place.scratch, master, self._setting.events_per_second)
         jobs = JobsSetting(bootstrap, str(self._place.checkpoints), master, configs)
         self.jobs = self._child("Spark with the jobs", "jobs.log", "odradek.demo.jobs", jobs.as_argument())
         if self._setting.has_page:
