@@ -9,7 +9,7 @@ from odradek.testing import RunningBroker
 from odradek.testing.browser import Tab
 from odradek.testing.result_stage import ResultStage
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("console")]
+pytestmark = pytest.mark.slow
 
 _SHOTS = os.environ.get("ODRADEK_SCREENSHOTS")
 """A directory for pictures of the page; that of the README is one of them."""

@@ -14,8 +14,6 @@ from odradek.pipelines import contract
 from odradek.pipelines.registry import JOBS
 from odradek.testing.same_answers import Side
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 COMMAND = [sys.executable, "-m", "odradek", "demo", "--no-browser", "--events-per-second", "60", "--seconds", "3"]
 FORGED = {"driver": "driver-9999", "truck": "truck-9999", "since": "", "exceeded": "", "limit_minutes": 270}
 

@@ -12,8 +12,6 @@ import pytest
 
 from odradek.pipelines.registry import JOBS
 
-pytestmark = pytest.mark.xdist_group("spark")
-
 COMMAND = [sys.executable, "-m", "odradek", "demo", "--no-browser", "--events-per-second", "60"]
 
 
