@@ -38,7 +38,6 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestA
 from odradek.wire.records.classic_group import GroupMetadataValue
 from odradek.wire.records.consumer_group import (
     ConsumerGroupMetadataValue,
-    ConsumerGroupTargetAssignmentMemberKey,
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from odradek.wire.records.consumer_protocol import (
@@ -176,7 +175,7 @@ class Group:
         told = [(key, _without_moments(value)) for key, value in await records_of(self.ask, self.id)]
         for kind, run in groupby(told, key=lambda each: type(each[0])):
             in_order = list(run)
-            if kind is ConsumerGroupTargetAssignmentMemberKey:  # Kafka has them in the order of a hash table
+            if "member_id" in kind.declared:  # Kafka has them in the order of a hash table
                 in_order.sort(key=lambda each: each[0].member_id)  # type: ignore[attr-defined]
             for key, value in in_order:
                 self.ask.keep((kind.__name__, key, value))
