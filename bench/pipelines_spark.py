@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 import odradek.spark
+from odradek.pipelines.queries import Setting, prepared, start
 from odradek.pipelines.registry import Job, job_named
-from odradek.pipelines.runner import Setting, prepared, start
 from odradek.pipelines.topics import make_topics
 
 if TYPE_CHECKING:

@@ -47,7 +47,8 @@ def expect(stage: JobStage, job: str) -> None:
 
 
 def test_all_jobs(kafka: ApacheKafka, connector_spark: "SparkSession", tmp_path: Path) -> None:
-    from odradek.pipelines.runner import Setting, run_all
+    from odradek.pipelines.queries import Setting
+    from odradek.pipelines.runner import run_all
 
     format_at_level(tmp_path / "data", TRANSACTION_VERSION)
     with kafka.broker(tmp_path, [tmp_path / "data"], SETTINGS) as broker:

@@ -4,8 +4,9 @@ import json
 import sys
 from threading import Event
 
+from odradek.pipelines.queries import Setting
 from odradek.pipelines.registry import job_named
-from odradek.pipelines.runner import Setting, run_all
+from odradek.pipelines.runner import run_all
 from odradek.spark import session
 from odradek.testing.spark_cluster import LIGHT_JAVA
 

@@ -18,8 +18,8 @@ from odradek.pipelines.fleet import driving_alerts, latest_positions
 from odradek.pipelines.judging import NotUtc
 from odradek.pipelines.latency import latency_anomalies, latency_trends
 from odradek.pipelines.plans import operations_with_plan
+from odradek.pipelines.queries import prepared
 from odradek.pipelines.rejects import dead_letters
-from odradek.pipelines.runner import prepared
 from odradek.pipelines.simulation.event import Event
 from odradek.pipelines.simulation.faults import Faults
 from odradek.pipelines.simulation.tenants import Estate

@@ -16,8 +16,9 @@ from pyspark.sql import SparkSession
 
 from odradek.pipelines.contract import DEAD_LETTERS, TRUCK_POSITIONS, TRUCKS_GPS, json_text, time_text
 from odradek.pipelines.job_progress import JobProgress
+from odradek.pipelines.queries import Setting, prepared
 from odradek.pipelines.registry import JOBS, Job
-from odradek.pipelines.runner import JobFailed, Setting, prepared, run
+from odradek.pipelines.runner import JobFailed, run
 from odradek.pipelines.topics import make_topics
 from odradek.testing import RunningBroker
 from odradek.testing.committed_values import committed_pairs

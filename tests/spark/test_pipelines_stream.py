@@ -5,8 +5,9 @@ from threading import Event
 
 from pyspark.sql import SparkSession
 
+from odradek.pipelines.queries import Setting
 from odradek.pipelines.registry import JOBS
-from odradek.pipelines.runner import Setting, run_all
+from odradek.pipelines.runner import run_all
 from odradek.testing import RunningBroker
 from odradek.testing.job_stage import JobStage
 

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     jobs = [job_named(name) for name in names]
     given = reaching.given_properties(options)
     reaching.addresses(options, given)
-    runner = _with_spark("odradek.pipelines.runner")
+    queries, runner = map(_with_spark, ("odradek.pipelines.queries", "odradek.pipelines.runner"))
     handler = logging.StreamHandler()
     handler.setFormatter(LineFormat())
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
     topics.make_topics(jobs, bootstrap)
     if options.once:
         topics.check_inputs(jobs, bootstrap)
-    setting = runner.Setting(
+    setting = queries.Setting(
         bootstrap,
         options.checkpoint,
         once=options.once,

@@ -22,7 +22,8 @@ import odradek.spark
 from odradek.demo.jobs_setting import DRAIN, DRAINED, UP, JobsSetting
 from odradek.model.errors import OdradekError
 from odradek.pipelines.registry import JOBS
-from odradek.pipelines.runner import Setting, run_all
+from odradek.pipelines.queries import Setting
+from odradek.pipelines.runner import run_all
 from odradek.server.log_lines import LineFormat
 
 _JAVA_END_S = 5.0

@@ -13,8 +13,9 @@ from odradek.client.errors import ConnectionLost
 from odradek.model.address import Address
 from odradek.pipelines import runner
 from odradek.pipelines.job_progress import JobProgress
+from odradek.pipelines.queries import Setting, Turns
 from odradek.pipelines.registry import JOBS
-from odradek.pipelines.runner import JobFailed, Setting, Turns, run
+from odradek.pipelines.runner import JobFailed, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
