@@ -54,3 +54,35 @@ class InvalidRegistration(BrokerError):
 
 class NotAReplica(BrokerError):
     code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+class ResourceNotFound(BrokerError):
+    code = ErrorCode.RESOURCE_NOT_FOUND
+
+
+class DuplicateResource(BrokerError):
+    code = ErrorCode.DUPLICATE_RESOURCE
+
+
+class UnacceptableCredential(BrokerError):
+    code = ErrorCode.UNACCEPTABLE_CREDENTIAL
+
+
+class UnsupportedSaslMechanism(BrokerError):
+    code = ErrorCode.UNSUPPORTED_SASL_MECHANISM
+
+
+class ElectionNotNeeded(BrokerError):
+    code = ErrorCode.ELECTION_NOT_NEEDED
+
+
+class PreferredLeaderNotAvailable(BrokerError):
+    code = ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
+
+
+class EligibleLeadersNotAvailable(BrokerError):
+    code = ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
+
+
+class NoReassignmentInProgress(BrokerError):
+    code = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS

@@ -1,0 +1,28 @@
+"""Partitions that a command names, with what decides on their replicas."""
+
+from odradek.controller.context import Context
+from odradek.controller.partition_change import Subject
+from odradek.metadata.image import Image, Partition, ResourceType, Topic
+from odradek.model.errors import UnknownTopicOrPartition
+from odradek.model.topic_config import TopicConfig
+
+
+def find(image: Image, name: str, number: int) -> tuple[Topic, Partition]:
+    topic = image.topics.get(name)
+    if topic is None:
+        raise UnknownTopicOrPartition(f"there is no topic {name}")
+    partition = topic.partitions.get(number)
+    if partition is None:
+        raise UnknownTopicOrPartition(f"there is no partition {name}-{number}")
+    return topic, partition
+
+
+def config_of(image: Image, name: str, context: Context) -> TopicConfig:
+    """What is in force for a topic."""
+    return TopicConfig.parse(image.configs.of(ResourceType.TOPIC, name), context.topic_defaults)
+
+
+def subject_of(image: Image, topic: Topic, number: int, context: Context) -> Subject:
+    min_insync = config_of(image, topic.name, context).min_insync_replicas
+    replication_factor = len(topic.partitions[0].replicas)
+    return Subject(image, topic.id, number, topic.partitions[number], min(min_insync, replication_factor))
