@@ -7,10 +7,11 @@ from typing import Any
 
 from odradek.cli import reaching
 from odradek.cli.groups_describe import heading
-from odradek.cli.groups_scope import TopicScope, complaint
+from odradek.cli.groups_scope import complaint
 from odradek.cli.main import EXIT_FAILED
 from odradek.cli.streams import complain
 from odradek.cli.table import table
+from odradek.cli.topic_scope import TopicScope
 from odradek.client.client import Client
 from odradek.client.errors import ClientError
 from odradek.client.group_views import GroupView, MemberView

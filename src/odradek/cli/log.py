@@ -1,8 +1,8 @@
-"""`odradek log`: check and print the files of a data directory, without a broker and without changing anything."""
+"""`odradek log`: check, print and measure the files of a data directory, without changing anything."""
 
 import argparse
 
-from odradek.cli import log_dump, log_handover, log_verify
+from odradek.cli import log_dump, log_handover, log_sizes, log_verify
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,5 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="check whether Apache Kafka can take over, and print the settings that it needs",
             description="Check the log directories of a node that is stopped, and print the server.properties with "
             "which Apache Kafka 4.3 runs on them. What was found goes to standard error. Nothing is written.",
+        )
+    )
+    log_sizes.add_arguments(
+        verbs.add_parser(
+            "sizes",
+            help="show how large logs are",
+            description="Show how large the logs of topics are: on the brokers of a cluster, or in data directories, "
+            "without a broker. A size is that of the segments, without their indexes.",
         )
     )

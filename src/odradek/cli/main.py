@@ -19,13 +19,15 @@ NOUNS = {
     "demo": "run a broker, live events, Spark jobs and a page of results",
     "topics": "list, describe, create, alter and delete topics",
     "configs": "show and change settings of topics and brokers",
+    "quotas": "show and change quotas of users, client ids and addresses",
     "groups": "list, describe, reset and delete consumer groups",
     "transactions": "list, describe and abort transactions",
     "produce": "send records to a topic",
     "consume": "print the records of a topic",
+    "records": "count and delete records, and find the offsets of a time",
     "pipeline": "list and run the jobs on Spark",
     "console": "show live results in a browser",
-    "log": "check and print the files of a data directory",
+    "log": "check and print the files of a data directory, and show sizes",
 }
 
 EXIT_FAILED = 1

@@ -19,11 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     verbs = Verbs(parser)
     listing = verbs.add("list", list_topics, "list topics")
     listing.add_argument("--internal", action="store_true", help="also those that Kafka keeps for itself")
-    describing = verbs.add(
-        "describe", topics_describe.describe, "show partitions, offsets, sizes and settings of topics"
-    )
-    describing.add_argument("names", metavar="NAME", nargs="*", help="a topic; without one, all of them")
-    describing.add_argument("--internal", action="store_true", help="without names: also those kept for Kafka itself")
+    topics_describe.add_arguments(verbs)
     _add_creating(verbs)
     altering = verbs.add("alter", alter, "add partitions to topics, or change their settings")
     altering.add_argument("names", metavar="NAME", nargs="+", help="a topic")

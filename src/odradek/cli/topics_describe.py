@@ -2,8 +2,9 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Any
 
 from odradek.cli import reaching
@@ -11,6 +12,7 @@ from odradek.cli.main import EXIT_FAILED
 from odradek.cli.quantities import count, size
 from odradek.cli.streams import complain
 from odradek.cli.table import table
+from odradek.cli.verbs import Verbs
 from odradek.client.client import Client
 from odradek.client.cluster import PartitionView, TopicView
 from odradek.client.configs import Resource, ResourceType, Source, describe_configs
@@ -21,6 +23,7 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.topic_partition import TopicPartition
 
 _TITLES = ("partition", "leader", "replicas", "isr", "start", "end", "records", "size")
+_MIN_IN_SYNC = "min.insync.replicas"
 _NUMBERS = ("partition", "leader", "start", "end", "records", "size")
 
 
@@ -34,6 +37,7 @@ class Found:
     """Of the leader's replica."""
     configs: dict[str, dict[str, str | None]] = field(default_factory=dict)
     """Those that were set for the topic itself."""
+    min_in_sync: dict[str, int] = field(default_factory=dict)
 
     def of(self, partition: TopicPartition) -> tuple[int | None, int | None, int | None]:
         """First offset, end, and bytes on disk."""
@@ -42,6 +46,47 @@ class Found:
             start if isinstance(start, int) else None,
             end if isinstance(end, int) else None,
             self.sizes.get(partition),
+        )
+
+
+class Trouble(Enum):
+    """Which partitions are shown, in place of all of them."""
+
+    UNDER_REPLICATED = "under-replicated"
+    UNAVAILABLE = "unavailable"
+    UNDER_MIN_ISR = "under-min-isr"
+    AT_MIN_ISR = "at-min-isr"
+
+    def has(self, partition: PartitionView, min_in_sync: int | None) -> bool:
+        """Where nobody can say how many replicas must be in sync, neither too few nor just enough are."""
+        in_sync = len(partition.in_sync)
+        match self:
+            case Trouble.UNDER_REPLICATED:
+                return in_sync < len(partition.replicas)
+            case Trouble.UNAVAILABLE:
+                return partition.leader < 0
+            case Trouble.UNDER_MIN_ISR:
+                return min_in_sync is not None and in_sync < min_in_sync
+            case Trouble.AT_MIN_ISR:
+                return in_sync == min_in_sync
+
+
+_TROUBLES = {
+    Trouble.UNDER_REPLICATED: "partitions of which a replica is not in sync",
+    Trouble.UNAVAILABLE: "partitions without a leader",
+    Trouble.UNDER_MIN_ISR: "partitions with fewer replicas in sync than min.insync.replicas",
+    Trouble.AT_MIN_ISR: "partitions with just as many replicas in sync",
+}
+
+
+def add_arguments(verbs: Verbs) -> None:
+    parser = verbs.add("describe", describe, "show partitions, offsets, sizes and settings of topics")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="a topic; without one, all of them")
+    parser.add_argument("--internal", action="store_true", help="without names: also those kept for Kafka itself")
+    only = parser.add_mutually_exclusive_group()
+    for trouble, text in _TROUBLES.items():
+        only.add_argument(
+            f"--{trouble.value}", dest="trouble", action="store_const", const=trouble, help=f"only {text}"
         )
 
 
@@ -59,6 +104,8 @@ def describe(options: argparse.Namespace) -> int:
             elif names or options.internal or not topic.is_internal:
                 shown.append(topic)
         found = await _find_out(client, shown)
+        if options.trouble is not None:
+            shown = list(_in_trouble(shown, options.trouble, found))
         for at, topic in enumerate(shown):
             if options.json:
                 print(json.dumps(_as_object(topic, found)))
@@ -67,6 +114,15 @@ def describe(options: argparse.Namespace) -> int:
         return status
 
     return reaching.run(options, work)
+
+
+def _in_trouble(topics: Iterable[TopicView], trouble: Trouble, found: Found) -> Iterator[TopicView]:
+    """Those that have some, with these partitions alone."""
+    for topic in topics:
+        least = found.min_in_sync.get(topic.name)
+        partitions = tuple(each for each in topic.partitions if trouble.has(each, least))
+        if partitions:
+            yield replace(topic, partitions=partitions)
 
 
 def _complaint(topic: TopicView) -> str:
@@ -94,6 +150,9 @@ async def _find_out(client: Client, topics: Sequence[TopicView]) -> Found:
     for resource, configs in (await describe_configs(client, resources)).items():
         if isinstance(configs, list):
             found.configs[resource.name] = {each.name: each.value for each in configs if each.source is Source.TOPIC}
+            least = next((each.value for each in configs if each.name == _MIN_IN_SYNC), None)
+            if least is not None:
+                found.min_in_sync[resource.name] = int(least)
     return found
 
 

@@ -5,16 +5,14 @@ from collections.abc import Mapping
 from functools import partial
 
 from odradek.client.client import Client
-from odradek.client.errors import ClientError, Refused
+from odradek.client.errors import ClientError
+from odradek.client.fetching import fetch_batches
 from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import parse_head
 from odradek.records.record import read_records
-from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 
-_NAMED_MAX = 12
-"""Later versions have the ids of topics in place of their names."""
 _AT_ONCE_MAX = 20
 """Each answer has a whole batch, which may be of a megabyte or more."""
 _BATCHES_MAX = 100
@@ -52,7 +50,7 @@ async def record_times(
 async def _time_at(client: Client, leader: int, partition: TopicPartition, offset: Offset) -> TimestampMs | None:
     at = offset
     for _ in range(_BATCHES_MAX):
-        batches = await _fetch(client, leader, partition, at)
+        batches = await fetch_batches(client, leader, partition, at)
         if not batches:
             return None
         head = parse_head(batches)
@@ -62,16 +60,3 @@ async def _time_at(client: Client, leader: int, partition: TopicPartition, offse
                     return record.timestamp
         at = head.next_offset
     return None
-
-
-async def _fetch(client: Client, leader: int, partition: TopicPartition, at: Offset) -> memoryview:
-    """The batch that has this offset, or the first one behind it: a broker sends one, however small the limit is."""
-    wanted = FetchPartition(partition=partition.partition, fetch_offset=at, partition_max_bytes=1)
-    topics = (FetchTopic(topic=partition.topic, partitions=(wanted,)),)
-    request = FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=1, topics=topics)
-    response = await client.ask_node(leader, request, FetchResponse, _NAMED_MAX)
-    data = response.responses[0].partitions[0] if response.responses else None
-    code = response.error_code or (data.error_code if data is not None else 0)
-    if code:
-        raise Refused(code)
-    return memoryview(b"" if data is None or data.records is None else data.records)  # type: ignore[arg-type]

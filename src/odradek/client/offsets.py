@@ -19,6 +19,8 @@ LATEST = TimestampMs(-1)
 """In place of a time: the offset behind the last record that a consumer may read."""
 EARLIEST = TimestampMs(-2)
 """In place of a time: the offset of the first record."""
+MAX_TIMESTAMP = TimestampMs(-3)
+"""In place of a time: the offset of the first record that has the latest time of all."""
 
 _CONSUMER = -1
 

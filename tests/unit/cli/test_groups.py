@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from odradek.cli.groups_plan import within
-from odradek.cli.groups_scope import TopicScope, complaint, parse_scope
+from odradek.cli.groups_scope import complaint
 from odradek.cli.main import main
+from odradek.cli.topic_scope import TopicScope, parse_scope
 from odradek.client.errors import ClientError, Refused
 from odradek.client.lag import Extent
 from odradek.model.error_code import ErrorCode
