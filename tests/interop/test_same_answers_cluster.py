@@ -216,7 +216,7 @@ NOT_YET = {
     *("SaslHandshake", "DescribeAcls", "CreateAcls", "DeleteAcls", "AlterReplicaLogDirs", "SaslAuthenticate"),
     *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"),
     *("ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments", "DescribeClientQuotas"),
-    *("AlterClientQuotas", "DescribeUserScramCredentials", "AlterUserScramCredentials", "UnregisterBroker"),
+    "AlterClientQuotas",
     *("ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch"),
     *("ShareAcknowledge", "AddRaftVoter", "RemoveRaftVoter", "InitializeShareGroupState", "ReadShareGroupState"),
     *("WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary", "StreamsGroupHeartbeat"),

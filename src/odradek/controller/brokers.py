@@ -9,13 +9,19 @@ from odradek.metadata.features import DIRECTORIES, SUPPORTED, Levels
 from odradek.metadata.image import NO_LEADER, Broker, Endpoint, Image, Partition
 from odradek.metadata.snapshot import register_broker_record
 from odradek.metadata.uuids import is_reserved, to_text
-from odradek.wire.records.metadata import BrokerRegistrationChangeRecord, PartitionChangeRecord
+from odradek.wire.records.metadata import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    UnregisterBrokerRecord,
+)
 from odradek.wire.schema import Message
 
 _SET = 1
 _CLEAR = -1
 _RECOVERING = 1
 _UNCHANGED = -1
+_AS_IT_IS = -2
+"""For the leader of a partition, where -1 is nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +143,40 @@ def fence(image: Image, broker_id: int, broker_epoch: int) -> Decision[None]:
         return Decision((), None)
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, fenced=_SET)
     return Decision((change,), None)
+
+
+def unregister(image: Image, broker_id: int) -> Decision[None]:
+    """The broker is none of the cluster's any more: it leads nothing, and is in sync with nothing."""
+    broker = image.brokers.get(broker_id)
+    if broker is None:
+        raise BrokerNotRegistered(f"broker {broker_id} is not registered")
+    gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
+    return Decision((*_departures(image, broker_id), gone), None)
+
+
+def _departures(image: Image, broker_id: int) -> Iterator[Message]:
+    for topic in image.topics:
+        for number, partition in topic.partitions.items():
+            if broker_id in partition.isr:
+                yield _departure(image, topic.id, number, partition, broker_id)
+
+
+def _departure(
+    image: Image, topic_id: bytes, number: int, partition: Partition, broker_id: int
+) -> PartitionChangeRecord:
+    """Without others in sync nobody leads, and it is remembered who could."""
+    others = tuple(each for each in partition.isr if each != broker_id)
+    active = [each for each in partition.replicas if each in others and image.brokers[each].active]
+    leader = partition.leader if partition.leader != broker_id else next(iter(active), NO_LEADER)
+    is_last = not others and image.has_eligible_leaders
+    return PartitionChangeRecord(
+        partition_id=number,
+        topic_id=topic_id,
+        leader=_AS_IT_IS if leader == partition.leader else leader,
+        isr=others if others or is_last else None,
+        eligible_leader_replicas=(*partition.eligible_leaders, broker_id) if is_last else None,
+        last_known_elr=(broker_id,) if is_last else None,
+    )
 
 
 def check_epoch(image: Image, broker_id: int, broker_epoch: int) -> Broker:

@@ -15,6 +15,8 @@ from odradek.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
     alter_configs,
+    alter_partition_reassignments,
+    alter_user_scram_credentials,
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
@@ -31,6 +33,8 @@ from odradek.broker.handlers import (
     describe_quorum,
     describe_topic_partitions,
     describe_transactions,
+    describe_user_scram_credentials,
+    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
@@ -42,6 +46,7 @@ from odradek.broker.handlers import (
     list_config_resources,
     list_groups,
     list_offsets,
+    list_partition_reassignments,
     list_transactions,
     metadata,
     offset_commit,
@@ -51,6 +56,7 @@ from odradek.broker.handlers import (
     produce,
     sync_group,
     txn_offset_commit,
+    unregister_broker,
     update_features,
     write_txn_markers,
 )
@@ -138,15 +144,32 @@ def served_by(node: Parts) -> dict[int, Served]:
         35: Served(describe_log_dirs.VERSIONS, describe_log_dirs.DescribeLogDirs(broker, node.logs, node.pool).handle),
         37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log).handle),
         42: Served(delete_groups.VERSIONS, delete_groups.DeleteGroups(groups).handle),
+        43: Served(elect_leaders.VERSIONS, elect_leaders.ElectLeaders(log, context).handle),
         44: Served(
             incremental_alter_configs.VERSIONS,
             incremental_alter_configs.IncrementalAlterConfigs(log, context, settings, loggers).handle,
         ),
+        45: Served(
+            alter_partition_reassignments.VERSIONS,
+            alter_partition_reassignments.AlterPartitionReassignments(log, context).handle,
+        ),
+        46: Served(
+            list_partition_reassignments.VERSIONS,
+            list_partition_reassignments.ListPartitionReassignments(broker).handle,
+        ),
         47: Served(offset_delete.VERSIONS, offset_delete.OffsetDelete(groups).handle),
+        50: Served(
+            describe_user_scram_credentials.VERSIONS,
+            describe_user_scram_credentials.DescribeUserScramCredentials(broker).handle,
+        ),
+        51: Served(
+            alter_user_scram_credentials.VERSIONS, alter_user_scram_credentials.AlterUserScramCredentials(log).handle
+        ),
         55: Served(describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(log, broker.node_id, node.clock).handle),
         57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
         61: Served(describe_producers.VERSIONS, describe_producers.DescribeProducers(broker).handle),
+        64: Served(unregister_broker.VERSIONS, unregister_broker.UnregisterBroker(log).handle),
         65: Served(describe_transactions.VERSIONS, describe_transactions.DescribeTransactions(transactions).handle),
         66: Served(list_transactions.VERSIONS, list_transactions.ListTransactions(transactions, node.clock).handle),
         68: Served(

@@ -325,7 +325,8 @@ class Node:
         if self._is_abandoned:
             return
         try:
-            log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
+            if node_id in log.latest.brokers:  # else somebody has unregistered it
+                log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
             log.close()
         except StorageFailed:
             if self.failure is None:  # else that is why it is stopped

@@ -270,7 +270,7 @@ def _place(item: object) -> list[str]:
 
 
 _TELLING = (
-    *("name", "topic", "resource_name", "index", "partition_index"),
+    *("name", "topic", "resource_name", "index", "partition_index", "user", "mechanism"),
     *("group_id", "group_instance_id", "metadata", "member_metadata", "member_assignment"),
 )
 
@@ -319,12 +319,15 @@ _UNORDERED = frozenset(
         ("AddPartitionsToTxnResponse", "results_by_topic_v3_and_below"),
         ("AddPartitionsToTxnResult", "topic_results"),
         ("AlterConfigsResponse", "responses"),
+        ("AlterUserScramCredentialsResponse", "results"),
         ("DeleteGroupsResponse", "results"),
         ("DeleteRecordsTopicResult", "partitions"),
         ("DeleteTopicsResponse", "responses"),
         ("DescribeConfigsResult", "configs"),
         ("DescribeGroupsResponse", "groups"),
         ("DescribeLogDirsTopic", "partitions"),
+        ("DescribeUserScramCredentialsResponse", "results"),
+        ("DescribeUserScramCredentialsResult", "credential_infos"),
         ("DescribedGroup", "members"),
         ("IncrementalAlterConfigsResponse", "responses"),
         ("JoinGroupResponse", "members"),

@@ -152,6 +152,48 @@ def test_a_broker_that_is_gone(cluster: Any) -> None:
     assert not cluster.image.brokers[1].in_controlled_shutdown
 
 
+def test_a_broker_that_is_unregistered_leads_nothing(cluster: Any) -> None:
+    """And leads it again when it comes back, having lost nothing."""
+    cluster.create("orders")
+    before = partition(cluster)
+    cluster.do(brokers.unregister(cluster.image, 1))
+    assert 1 not in cluster.image.brokers
+    left = partition(cluster)
+    assert (left.leader, left.isr, left.eligible_leaders, left.last_known_eligible) == (-1, (), (1,), (1,))
+    assert left.leader_epoch == before.leader_epoch + 1
+    cluster.add_broker(1)
+    again = partition(cluster)
+    assert (again.leader, again.isr, again.eligible_leaders, again.leader_recovery_state) == (1, (1,), (), 0)
+
+
+def test_without_eligible_leaders_the_last_in_sync_stays_so(cluster: Any) -> None:
+    cluster.write(FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=0))
+    cluster.create("orders")
+    cluster.do(brokers.unregister(cluster.image, 1))
+    assert (partition(cluster).leader, partition(cluster).isr) == (-1, (1,))
+    cluster.add_broker(1)
+    assert (partition(cluster).leader, partition(cluster).isr) == (1, (1,))
+
+
+def test_another_in_sync_leads_what_an_unregistered_broker_led(make_cluster: Any) -> None:
+    cluster = make_cluster(1, 2, 3)
+    cluster.create("orders", assignments=[(0, (1, 3, 2))], partitions=-1)
+    cluster.do(brokers.unregister(cluster.image, 1))
+    assert (partition(cluster).leader, partition(cluster).isr, partition(cluster).eligible_leaders) == (3, (3, 2), ())
+    epoch = partition(cluster).leader_epoch
+    cluster.do(brokers.unregister(cluster.image, 2))
+    assert (partition(cluster).leader, partition(cluster).isr) == (3, (3,))
+    assert partition(cluster).leader_epoch == epoch
+
+
+def test_who_is_not_registered_cannot_be_unregistered(cluster: Any) -> None:
+    with pytest.raises(BrokerNotRegistered):
+        brokers.unregister(cluster.image, 2)
+    cluster.do(brokers.unregister(cluster.image, 1))
+    with pytest.raises(BrokerNotRegistered):
+        brokers.unregister(cluster.image, 1)
+
+
 def test_one_in_service_is_not_unfenced_again(cluster: Any) -> None:
     assert brokers.unfence(cluster.image, 1, cluster.epochs[1]).records == ()
 
