@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import ConfigResource, Configs, Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, BrokerConfig, topic_defaults
-from odradek.model.broker_config.names import key_of
 from odradek.model.errors import InvalidConfig
 from odradek.model.group_config import GroupConfig
-from odradek.model.settings import Key, Live, attribute_of
+from odradek.model.settings import attribute_of
 from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
 
 _DEFAULTS: dict[str, str] = {
@@ -29,12 +28,6 @@ _CHAINS: dict[str, tuple[str, ...]] = {
 """Settings that stand in for each other, as milliseconds and hours do: the first that is set counts."""
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,10}")
-
-_THREADS = frozenset(
-    name for name, key in BROKER_KEYS.items() if key.live and ("threads" in name or name == "num.replica.fetchers")
-)
-_NOT_LIVE_HERE = frozenset({"listeners", "listener.security.protocol.map", "principal.builder.class"})
-"""What Kafka changes while it runs, and we do not: to take the change and not to act on it would be a lie."""
 
 
 class Source(IntEnum):
@@ -130,39 +123,15 @@ class Settings:
         if not _NUMBER.fullmatch(name) or int(name) != self._node_id:
             raise InvalidRequest(f"this is broker {self._node_id}, not {name[:40]!r}")
 
-    def check_change(self, image: Image, resource: ConfigResource, values: Mapping[str, str | None]) -> None:
-        """What the broker itself has to say about a change of brokers' settings; None for the default.
-
-        Raises InvalidRequest.
-        """
-        if resource.type != ResourceType.BROKER:
-            return
-        if resource.name:
-            self.check_this(resource.name)
-        for name, text in values.items():
-            key = key_of(name, BROKER_KEYS)
-            if key is None:
-                continue
-            try:
-                if text is not None:
-                    _check_place(resource, name, key)
-                    key.parse(text)
-                if name in _THREADS:
-                    self._check_threads(image, resource, name, text)
-            except InvalidConfig as error:
-                raise InvalidRequest(str(error)) from None
-
-    def _check_threads(self, image: Image, resource: ConfigResource, name: str, text: str | None) -> None:
-        """Numbers of threads change by half or double at most at a time, as with Kafka."""
-        changed = {name: text} if text is not None else {}
-        this, others = ({**layer} for layer in (self._of_this(image), self._of_all(image)))
+    def after(self, image: Image, resource: ConfigResource, values: Mapping[str, str | None]) -> BrokerConfig:
+        """What would count if these were set for this broker, or for all; None for the default."""
+        this, others = dict(self._of_this(image)), dict(self._of_all(image))
         layer = this if resource.name else others
-        layer.pop(name, None)
-        layer.update(changed)
-        wanted: int = BROKER_KEYS[name].parse({**_DEFAULTS, **self._given, **others, **this}[name])
-        current: int = getattr(self.now(image), attribute_of(name))
-        if not current // 2 <= wanted <= current * 2 or wanted < 1:
-            raise InvalidRequest(f"{name} is {current}, and can become {max(current // 2, 1)} to {current * 2}")
+        for name, text in values.items():
+            layer.pop(name, None)
+            if text is not None:
+                layer[name] = text
+        return replace(self._static, **_parsed({**others, **this}))
 
     def _of_this(self, image: Image) -> Mapping[str, str]:
         return image.configs.of(ResourceType.BROKER, str(self._node_id))
@@ -174,7 +143,7 @@ class Settings:
         if image.configs is self._seen:
             return
         changed = {**self._of_all(image), **self._of_this(image)}
-        self._now = replace(self._static, **_parsed(changed))
+        self._now = _within_bounds(replace(self._static, **_parsed(changed)))
         self._topics_now = self._defaults()
         self._group_defaults = None
         self._groups_now.clear()
@@ -197,16 +166,6 @@ class Settings:
             return self._topics  # each is valid, but they contradict each other
 
 
-def _check_place(resource: ConfigResource, name: str, key: Key[Any]) -> None:
-    is_plain = name in BROKER_KEYS
-    if not resource.name and (key.live is Live.PER_BROKER or not is_plain):
-        raise InvalidRequest(f"{name} can only be set for one broker at a time")
-    if name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key.password")):
-        raise InvalidRequest(f"{name} can only be changed for a listener: listener.name.NAME.{name}")
-    if name in _NOT_LIVE_HERE:
-        raise InvalidRequest(f"{name} cannot be changed yet while this broker runs")
-
-
 def _with_both_ids(given: Mapping[str, str]) -> Mapping[str, str]:
     """node.id and broker.id are one: whichever was given, both were."""
     ids = [given[name] for name in ("node.id", "broker.id") if name in given]
@@ -224,3 +183,15 @@ def _parsed(texts: Mapping[str, str]) -> dict[str, Any]:
         except InvalidConfig:
             continue
     return values
+
+
+def _within_bounds(config: BrokerConfig) -> BrokerConfig:
+    """What was set may lie outside of what the file allows by now: then the nearest that it allows counts."""
+    values: dict[str, Any] = {}
+    for kind in ("consumer", "share", "streams"):
+        least, value, most = (
+            getattr(config, f"group_{kind}_{bound}assignment_interval_ms") for bound in ("min_", "", "max_")
+        )
+        if not least <= value <= most:
+            values[f"group_{kind}_assignment_interval_ms"] = min(max(value, least), most)
+    return replace(config, **values) if values else config

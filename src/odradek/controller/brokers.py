@@ -1,11 +1,11 @@
 """Brokers come and go: registering, taking up service, shutting down in order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from odradek.controller.errors import BrokerNotRegistered, InvalidRegistration, StaleBrokerEpoch
 from odradek.metadata.decision import Decision
-from odradek.metadata.features import DIRECTORIES, SUPPORTED, Levels
+from odradek.metadata.features import CORDONED_DIRECTORIES, DIRECTORIES, SUPPORTED, Levels
 from odradek.metadata.image import NO_LEADER, Broker, Endpoint, Image, Partition
 from odradek.metadata.snapshot import register_broker_record
 from odradek.metadata.uuids import is_reserved, to_text
@@ -142,6 +142,18 @@ def fence(image: Image, broker_id: int, broker_epoch: int) -> Decision[None]:
     if broker.fenced:
         return Decision((), None)
     change = BrokerRegistrationChangeRecord(broker_id=broker_id, broker_epoch=broker_epoch, fenced=_SET)
+    return Decision((change,), None)
+
+
+def cordon(image: Image, broker_id: int, broker_epoch: int, directories: Sequence[bytes]) -> Decision[None]:
+    """A broker tells which of its log directories take no new replicas."""
+    broker = check_epoch(image, broker_id, broker_epoch)
+    is_known = set(broker.cordoned_directories or ()) == set(directories)
+    if is_known or image.metadata_version < CORDONED_DIRECTORIES:
+        return Decision((), None)
+    change = BrokerRegistrationChangeRecord(
+        broker_id=broker_id, broker_epoch=broker_epoch, cordoned_log_dirs=tuple(directories)
+    )
     return Decision((change,), None)
 
 

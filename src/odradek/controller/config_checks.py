@@ -6,9 +6,10 @@ from typing import Any
 from odradek.controller.context import Context
 from odradek.controller.errors import BrokerNotRegistered, InvalidConfiguration, InvalidRequest
 from odradek.controller.topic_names import check_name
+from odradek.metadata.features import CORDONED_DIRECTORIES
 from odradek.metadata.image import ConfigResource, Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, THROTTLES
-from odradek.model.broker_config.names import key_of
+from odradek.model.broker_config.names import is_for_all_brokers, key_of
 from odradek.model.client_metrics_config import (
     CLIENT_METRICS_KEYS,
     INTERVAL_MS_LEAST,
@@ -17,10 +18,11 @@ from odradek.model.client_metrics_config import (
 )
 from odradek.model.errors import InvalidConfig, UnknownTopicOrPartition
 from odradek.model.group_config import GROUP_KEYS, GroupConfig
-from odradek.model.settings import Key, Live
+from odradek.model.settings import Key
 from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
 
 MIN_INSYNC = "min.insync.replicas"
+CORDONED = "cordoned.log.dirs"
 VALUE_LENGTH_MAX = 32_767
 
 Values = dict[str, str | None]
@@ -130,6 +132,8 @@ def _check_broker(image: Image, resource: ConfigResource, values: Values) -> Non
             raise InvalidConfiguration(f"{MIN_INSYNC} is one for all brokers while partitions have eligible leaders")
         if values[MIN_INSYNC] is None:
             raise InvalidConfiguration(f"{MIN_INSYNC} cannot be unset while partitions have eligible leaders")
+    if CORDONED in values and image.metadata_version < CORDONED_DIRECTORIES:
+        raise InvalidConfiguration(f"{CORDONED} needs metadata.version {CORDONED_DIRECTORIES}")
     for name, value in values.items():
         key = keys[name]
         if key is not None and value is not None:
@@ -137,10 +141,7 @@ def _check_broker(image: Image, resource: ConfigResource, values: Values) -> Non
 
 
 def _may_change(key: Key[Any], name: str, resource: ConfigResource) -> bool:
-    """What belongs to a listener belongs to a broker."""
-    if key.live is Live.CLUSTER_WIDE:
-        return bool(resource.name) or name == key.name
-    return key.live is Live.PER_BROKER and bool(resource.name)
+    return is_for_all_brokers(name, key) or (key.live is not None and bool(resource.name))
 
 
 def _where(resource: ConfigResource) -> str:

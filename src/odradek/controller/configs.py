@@ -54,7 +54,7 @@ def alter(
     image: Image, alterations: Sequence[Alteration], context: Context, *, validate_only: bool = False
 ) -> Decision[tuple[Altered, ...]]:
     """Change some settings and leave the others. What is wrong with one resource is its own outcome."""
-    wanted = [(each.resource, partial(_incremental, image, each)) for each in alterations]
+    wanted = [(each.resource, partial(values_of, image, each)) for each in alterations]
     return _decide(image, wanted, context, validate_only)
 
 
@@ -108,7 +108,8 @@ def records_of(image: Image, resource: ConfigResource, values: Mapping[str, str 
 # --- what is asked for
 
 
-def _incremental(image: Image, alteration: Alteration) -> Values:
+def values_of(image: Image, alteration: Alteration) -> Values:
+    """What settings become, with lists as a whole. Raises InvalidRequest or InvalidConfiguration."""
     resource, changes = alteration
     if len({change.name for change in changes}) < len(changes):
         raise InvalidRequest("a setting is named more than once")

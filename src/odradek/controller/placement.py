@@ -11,15 +11,18 @@ Replicas = tuple[int, ...]
 
 
 def place(image: Image, partitions: range, replication_factor: int) -> tuple[Replicas, ...]:
-    """Round robin over the brokers in service, so that leaders are spread; those out of service come last."""
-    brokers = [image.brokers[number] for number in sorted(image.brokers)]
+    """Round robin over the brokers in service, so that leaders are spread; those out of service come last.
+
+    A broker whose log directories are all cordoned gets nothing.
+    """
+    brokers = [image.brokers[number] for number in sorted(image.brokers) if image.brokers[number].takes_replicas]
     active = [broker.id for broker in brokers if broker.active]
     others = [broker.id for broker in brokers if not broker.active]
     if not active:
-        raise InvalidReplicationFactor(f"{replication_factor} replicas asked for, and no broker is in service")
+        raise InvalidReplicationFactor(f"{replication_factor} replicas asked for, and no broker in service takes any")
     if replication_factor > len(brokers):
         raise InvalidReplicationFactor(
-            f"{replication_factor} replicas asked for, and only {len(brokers)} broker(s) are registered"
+            f"{replication_factor} replicas asked for, and only {len(brokers)} registered broker(s) take any"
         )
     first = len(image.topics)  # topics begin with different brokers
     return tuple(

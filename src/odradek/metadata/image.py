@@ -150,6 +150,11 @@ class Broker:
         """Whether it may lead."""
         return not (self.fenced or self.in_controlled_shutdown)
 
+    @property
+    def takes_replicas(self) -> bool:
+        """Whether it has a log directory that is not cordoned, or nothing is known of its directories."""
+        return not self.directories or bool(set(self.directories) - set(self.cordoned_directories or ()))
+
 
 @dataclass(frozen=True, slots=True)
 class Configs:

@@ -8,6 +8,7 @@ from random import SystemRandom
 
 from odradek.broker.broker import Broker
 from odradek.broker.coordinator_topics import CoordinatorTopics
+from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Served, Spawns
 from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.groups import Groups
@@ -93,6 +94,7 @@ class Parts:
     groups: Groups
     transactions: Transactions
     markers: Markers
+    cordons: Cordons
 
 
 def served_by(node: Parts) -> dict[int, Served]:
@@ -140,14 +142,14 @@ def served_by(node: Parts) -> dict[int, Served]:
         27: Served(write_txn_markers.VERSIONS, write_txn_markers.WriteTxnMarkers(broker, node.markers).handle),
         28: Served(txn_offset_commit.VERSIONS, offsets_in_txn.handle),
         32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings, loggers).handle),
-        33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings).handle),
+        33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings, node.cordons).handle),
         35: Served(describe_log_dirs.VERSIONS, describe_log_dirs.DescribeLogDirs(broker, node.logs, node.pool).handle),
         37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log).handle),
         42: Served(delete_groups.VERSIONS, delete_groups.DeleteGroups(groups).handle),
         43: Served(elect_leaders.VERSIONS, elect_leaders.ElectLeaders(log, context).handle),
         44: Served(
             incremental_alter_configs.VERSIONS,
-            incremental_alter_configs.IncrementalAlterConfigs(log, context, settings, loggers).handle,
+            incremental_alter_configs.IncrementalAlterConfigs(log, context, settings, loggers, node.cordons).handle,
         ),
         45: Served(
             alter_partition_reassignments.VERSIONS,

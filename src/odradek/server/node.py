@@ -14,6 +14,7 @@ from functools import partial
 from typing import NamedTuple
 
 from odradek.broker.broker import Broker
+from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.read_ahead import ReadAhead
@@ -178,6 +179,7 @@ class Node:
         log = MetadataLog.open(own, metadata_setting_of(identity.node_id, self._setting.config), pool)
         self._metadata = log
         self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
+        self._follow_settings(logs, log.image)
         _report(logs.events + log.events)
         if log.image.acls and not self._setting.ignore_acls:
             raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
@@ -187,9 +189,9 @@ class Node:
         housekeeping = Housekeeping(logs, pool, self._clock, intervals_of(self._setting.config))
         broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
         log.commit_now(brokers.unfence(log.latest, identity.node_id, epoch).records)
-        replicas = Replicas(broker, logs, self._clock)
-        replicas.begin(log.image)
-        log.subscribe(replicas.change)
+        cordons = Cordons(log, logs, self._settings, identity.node_id, epoch)
+        cordons.begin()
+        replicas = self._lead(broker, logs)
         self._stack.callback(self._close, log, logs, identity.node_id, epoch)
         self._stack.callback(self._make_the_rest, replicas)
         broker.kraft_version = log.voters.kraft_version
@@ -197,18 +199,14 @@ class Node:
         tasks.create_task(replicas.run(), name="make-partitions")
         read_ahead = ReadAhead(self._files, pool)
         producer_ids = ProducerIds(log, identity.node_id, epoch, tasks)
-        coordinators = Coordinators(
-            broker,
-            self._settings,
-            CoordinatorSurroundings(
-                clock=self._clock,
-                flusher=housekeeping.flusher,
-                tasks=tasks,
-                read_ahead=read_ahead,
-                codec=partial(codec_of, self._settings, broker),
-            ),
-            producer_ids,
+        surroundings = CoordinatorSurroundings(
+            clock=self._clock,
+            flusher=housekeeping.flusher,
+            tasks=tasks,
+            read_ahead=read_ahead,
+            codec=partial(codec_of, self._settings, broker),
         )
+        coordinators = Coordinators(broker, self._settings, surroundings, producer_ids)
         self._stack.callback(coordinators.close)
         coordinators.begin()
         log.subscribe(coordinators.change)
@@ -226,9 +224,18 @@ class Node:
             groups=coordinators.groups,
             transactions=coordinators.transactions,
             markers=coordinators.markers,
+            cordons=cordons,
         )
         LostDirectories(logs.dirs, own, self._fail).watch()
         self._serve(parts, housekeeping)
+
+    def _lead(self, broker: Broker, logs: LogDirs) -> Replicas:
+        """All that is ours to lead, now and as the metadata changes."""
+        replicas = Replicas(broker, logs, self._clock)
+        replicas.begin(self._metadata.image)
+        self._metadata.subscribe(lambda _, image: self._follow_settings(logs, image))
+        self._metadata.subscribe(replicas.change)
+        return replicas
 
     def _fail(self, reason: str) -> None:
         if self.failure is None:
@@ -312,6 +319,10 @@ class Node:
             lambda: cleaner_setting_of(self._settings.now(parts.metadata.image)),
             run,
         )
+
+    def _follow_settings(self, logs: LogDirs, image: Image) -> None:
+        """For those who do not ask each time what is set."""
+        logs.producer_expiry_ms = self._settings.now(image).producer_id_expiration_ms
 
     def _change_admission(self, listener: Listener, delta: Delta, image: Image) -> None:
         if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):

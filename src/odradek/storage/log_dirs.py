@@ -37,6 +37,7 @@ class Setting:
     unique_id: Callable[[], str]
     """For the names of directories that are deleted or moved."""
     producer_expiry_ms: int = 86_400_000
+    """As long as nothing else is set while the node runs."""
     jitter: Jitter = no_jitter
     children: int = 0
     """How many processes may scan after a crash; 0 scans in this one."""
@@ -54,6 +55,9 @@ class LogDirs:
     def __init__(self, open_files: OpenFiles, setting: Setting) -> None:
         self._open_files = open_files
         self._setting = setting
+        self.producer_expiry_ms = setting.producer_expiry_ms
+        self.cordoned: frozenset[str] = frozenset()
+        """Paths of directories that take no new logs of their own, as long as there are others."""
         self.dirs: list[LogDir] = []
         self.unusable: list[str] = []
         """Directories that could not be opened."""
@@ -150,7 +154,7 @@ class LogDirs:
             log_start=log_dir.log_starts.get(found.partition, Offset(0)),
             dense=not config.is_compacted,
             index_interval_bytes=config.index_interval_bytes,
-            producer_expiry_ms=self._setting.producer_expiry_ms,
+            producer_expiry_ms=self.producer_expiry_ms,
             now=self._setting.clock.now_ms(),
         )
 
@@ -323,7 +327,8 @@ class LogDirs:
         online = [each for each in self.dirs if each.online and path in (None, each.path)]
         if not online:
             raise StorageFailed(f"no log directory is in service{f' at {path}' if path else ''}")
-        return min(online, key=lambda each: len(each.logs) + len(each.future_logs))
+        open_ones = [each for each in online if each.path not in self.cordoned]
+        return min(open_ones or online, key=lambda each: len(each.logs) + len(each.future_logs))
 
     def _dir_of(self, partition: TopicPartition) -> LogDir:
         for log_dir in self.dirs:
@@ -357,10 +362,6 @@ class LogDirs:
             raise log.home.fail(error) from error
 
     # --- regular work
-
-    @property
-    def producer_expiry_ms(self) -> int:
-        return self._setting.producer_expiry_ms
 
     def write_checkpoints(self) -> None:
         for log_dir in self.dirs:

@@ -59,37 +59,12 @@ def test_defaults_that_contradict_a_topic_are_not_used_for_it(settings: Settings
     assert (config.max_compaction_lag_ms, config.min_compaction_lag_ms) == (40, TopicConfig().min_compaction_lag_ms)
 
 
-@pytest.mark.parametrize(
-    ("broker", "name", "text"),
-    [
-        ("2", "log.retention.ms", "5"),
-        ("1", "log.retention.ms", "soon"),
-        ("", "listener.name.plain.max.connections", "5"),
-        ("1", "num.io.threads", "3"),
-        ("1", "num.io.threads", "17"),
-        ("1", "ssl.keystore.location", "keys"),
-        ("1", "listeners", "PLAINTEXT://:1"),
-        ("1", "listener.security.protocol.map", "PLAINTEXT:PLAINTEXT"),
-        ("1", "principal.builder.class", "org.example.Builder"),
-        ("1", "log.retention.ms", "${env:RETENTION}"),
-    ],
-)
-def test_changes_that_a_broker_refuses(settings: Settings, broker: str, name: str, text: str) -> None:
-    with pytest.raises(InvalidRequest):
-        settings.check_change(EMPTY, ConfigResource(ResourceType.BROKER, broker), {name: text})
-
-
-@pytest.mark.parametrize("text", ["4", "16"])
-def test_threads_change_by_half_or_double(settings: Settings, text: str) -> None:
-    settings.check_change(EMPTY, ConfigResource(ResourceType.BROKER, "1"), {"num.io.threads": text})
-
-
-def test_what_counts_for_threads_is_what_they_become(settings: Settings) -> None:
-    own = image({"num.io.threads": "10"}, {"num.io.threads": "100"})
-    all_brokers = ConfigResource(ResourceType.BROKER, "")
-    settings.check_change(own, all_brokers, {"num.io.threads": "1"})  # hidden by the broker's own
-    with pytest.raises(InvalidRequest):
-        settings.check_change(own, ConfigResource(ResourceType.BROKER, "1"), {"num.io.threads": None})
+def test_an_interval_that_the_file_does_not_allow_any_more_is_the_nearest_that_it_allows() -> None:
+    settings = Settings(1, BrokerConfig(group_consumer_min_assignment_interval_ms=50), TopicConfig())
+    for text, expected in (("40", 50), ("60", 60), ("20000", 15_000)):
+        above = image({}, {"group.consumer.assignment.interval.ms": text})
+        assert settings.now(above).group_consumer_assignment_interval_ms == expected
+        assert settings.of_group(above, "readers").consumer_assignment_interval_ms == expected
 
 
 @pytest.mark.parametrize(("name", "is_this"), [("1", True), ("01", True), ("+1", True), ("2", False), ("x", False)])

@@ -11,6 +11,7 @@ from odradek.controller.directories import InDirectory
 from odradek.controller.errors import (
     BrokerNotRegistered,
     InvalidRegistration,
+    InvalidReplicationFactor,
     InvalidUpdateVersion,
     PolicyViolation,
     StaleBrokerEpoch,
@@ -184,6 +185,35 @@ def test_another_in_sync_leads_what_an_unregistered_broker_led(make_cluster: Any
     cluster.do(brokers.unregister(cluster.image, 2))
     assert (partition(cluster).leader, partition(cluster).isr) == (3, (3,))
     assert partition(cluster).leader_epoch == epoch
+
+
+def test_a_broker_with_all_directories_cordoned_takes_no_replicas(make_cluster: Any) -> None:
+    cluster = make_cluster(1, 2)
+    epoch, (first, second) = cluster.epochs[1], cluster.image.brokers[1].directories
+    cluster.do(brokers.cordon(cluster.image, 1, epoch, [first]))
+    assert cluster.create("orders", replication_factor=2).replication_factor == 2
+    cluster.do(brokers.cordon(cluster.image, 1, epoch, [second, first]))
+    assert isinstance(cluster.create("more", replication_factor=2), InvalidReplicationFactor)
+    cluster.create("less", 3)
+    assert {each.replicas for each in cluster.image.topics.get("less").partitions.values()} == {(2,)}
+    cluster.do(brokers.cordon(cluster.image, 2, cluster.epochs[2], cluster.image.brokers[2].directories))
+    assert isinstance(cluster.create("none"), InvalidReplicationFactor)
+    cluster.do(brokers.cordon(cluster.image, 1, epoch, []))
+    assert cluster.create("again").replication_factor == 1
+
+
+def test_what_is_known_of_cordoned_directories_is_not_written_again(cluster: Any) -> None:
+    epoch, directories = cluster.epochs[1], cluster.image.brokers[1].directories
+    assert brokers.cordon(cluster.image, 1, epoch, []).records == ()
+    cluster.do(brokers.cordon(cluster.image, 1, epoch, directories))
+    assert brokers.cordon(cluster.image, 1, epoch, directories[::-1]).records == ()
+    with pytest.raises(StaleBrokerEpoch):
+        brokers.cordon(cluster.image, 1, epoch + 1, directories)
+
+
+def test_an_old_cluster_knows_no_cordoned_directories(cluster: Any) -> None:
+    cluster.write(FeatureLevelRecord(name="metadata.version", feature_level=29))
+    assert brokers.cordon(cluster.image, 1, cluster.epochs[1], cluster.image.brokers[1].directories).records == ()
 
 
 def test_who_is_not_registered_cannot_be_unregistered(cluster: Any) -> None:

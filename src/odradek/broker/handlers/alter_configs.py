@@ -1,6 +1,8 @@
 """AlterConfigs, versions 0 to 2: replaces all settings of topics, brokers, groups and client metrics."""
 
 from odradek.broker.call import Call
+from odradek.broker.cordons import Cordons
+from odradek.broker.live_changes import check_change
 from odradek.broker.settings import Settings
 from odradek.controller import configs
 from odradek.controller.configs import Replacement
@@ -19,10 +21,11 @@ VERSIONS = (0, 2)
 
 
 class AlterConfigs:
-    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings) -> None:
+    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings, cordons: Cordons) -> None:
         self._metadata = metadata
         self._context = context
         self._settings = settings
+        self._cordons = cordons
 
     async def handle(self, _call: Call, request: AlterConfigsRequest) -> AlterConfigsResponse:
         outcomes: dict[ConfigResource, BrokerError | None] = {}
@@ -32,7 +35,7 @@ class AlterConfigs:
             try:
                 now = self._metadata.latest.configs.of(*_resource(each))
                 texts = {**dict.fromkeys(now), **dict(values)}
-                self._settings.check_change(self._metadata.latest, _resource(each), texts)
+                check_change(self._settings, self._metadata.latest, _resource(each), texts)
                 wanted.append(Replacement(_resource(each), values))
             except BrokerError as error:
                 outcomes[_resource(each)] = error
@@ -41,6 +44,7 @@ class AlterConfigs:
                 lambda image: configs.replace(image, wanted, self._context(image), validate_only=request.validate_only)
             )
             outcomes |= altered
+            await self._cordons.follow()
         except BrokerError as error:
             outcomes |= {each.resource: error for each in wanted}
         return AlterConfigsResponse(responses=tuple(_result(each, outcomes) for each in request.resources))

@@ -6,10 +6,12 @@ Levels of loggers are of this node, and not in the metadata.
 from collections import Counter
 
 from odradek.broker.call import Call
+from odradek.broker.cordons import Cordons
+from odradek.broker.live_changes import check_change
 from odradek.broker.loggers import Loggers
 from odradek.broker.settings import Settings
 from odradek.controller import configs
-from odradek.controller.configs import Alteration, Change, Operation
+from odradek.controller.configs import Alteration, Change
 from odradek.controller.context import ContextOf
 from odradek.metadata.image import ConfigResource, ResourceType
 from odradek.model.errors import BrokerError
@@ -25,11 +27,14 @@ VERSIONS = (0, 1)
 
 
 class IncrementalAlterConfigs:
-    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings, loggers: Loggers) -> None:
+    def __init__(
+        self, metadata: MetadataLog, context: ContextOf, settings: Settings, loggers: Loggers, cordons: Cordons
+    ) -> None:
         self._metadata = metadata
         self._context = context
         self._settings = settings
         self._loggers = loggers
+        self._cordons = cordons
 
     async def handle(self, _call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
         outcomes: dict[ConfigResource, BrokerError | None] = {}
@@ -52,6 +57,7 @@ class IncrementalAlterConfigs:
                 lambda image: configs.alter(image, wanted, self._context(image), validate_only=request.validate_only)
             )
             outcomes |= altered
+            await self._cordons.follow()
         except BrokerError as error:
             outcomes |= {each.resource: error for each in wanted}
         return IncrementalAlterConfigsResponse(responses=tuple(_result(each, outcomes) for each in request.resources))
@@ -61,10 +67,9 @@ class IncrementalAlterConfigs:
         if resource.type == ResourceType.BROKER_LOGGER:
             self._settings.check_this(resource.name)
             self._loggers.change(changes, validate_only=validate_only)
-        else:
-            texts = {each.name: each.value for each in changes if each.operation == Operation.SET}
-            texts |= {each.name: None for each in changes if each.operation == Operation.DELETE}
-            self._settings.check_change(self._metadata.latest, resource, texts)
+        elif resource.type == ResourceType.BROKER:
+            image = self._metadata.latest
+            check_change(self._settings, image, resource, configs.values_of(image, Alteration(resource, changes)))
 
 
 def _resource(each: AlterConfigsResource) -> ConfigResource:

@@ -2,6 +2,7 @@
 
 from odradek.model.address import Address
 from odradek.model.broker_config.addresses import Endpoint, SecurityProtocol, Voter
+from odradek.model.broker_config.checks import check_live
 from odradek.model.broker_config.config import BROKER_KEYS, BrokerConfig, parse_setting, topic_defaults
 from odradek.model.broker_config.quotas import THROTTLES
 
@@ -13,6 +14,7 @@ __all__ = [
     "Endpoint",
     "SecurityProtocol",
     "Voter",
+    "check_live",
     "parse_setting",
     "topic_defaults",
 ]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 from odradek.model.broker_config.addresses import ANY_HOST, parse_counts, port_taken_twice
 from odradek.model.errors import InvalidConfig
 from odradek.model.settings import Key, attribute_of
+from odradek.model.topic_config import AS_REMOTE, UNLIMITED
 
 if TYPE_CHECKING:
     from odradek.model.broker_config.config import BrokerConfig
@@ -36,6 +37,18 @@ def check(config: "BrokerConfig", keys: dict[str, Key[object]]) -> None:
     for complaints in _CHECKS:
         for complaint in complaints(config):
             raise InvalidConfig(complaint)
+
+
+def check_live(config: "BrokerConfig", before: "BrokerConfig") -> None:
+    """The same for settings that are changed while the node runs: what such a change can contradict.
+
+    What was wrong before is not the fault of this change.
+    """
+    for complaints in _LIVE_CHECKS:
+        known = set(complaints(before))
+        for complaint in complaints(config):
+            if complaint not in known:
+                raise InvalidConfig(complaint)
 
 
 def _check_required(config: "BrokerConfig", keys: dict[str, Key[object]]) -> None:
@@ -83,6 +96,15 @@ def _on_topics(config: "BrokerConfig") -> Iterator[str]:
         return
     if retention_ms == 0:
         yield "log.retention.ms, or what stands in for it, is 0: must be at least 1, or -1 for no limit"
+
+
+def _on_local_retention(config: "BrokerConfig") -> Iterator[str]:
+    """Other than at its start, Kafka looks at these without remote storage too."""
+    for unit in ("bytes", "ms"):
+        local: int = getattr(config, f"log_local_retention_{unit}")
+        whole: int = getattr(config.topic_defaults, f"retention_{unit}")
+        if local != AS_REMOTE and whole >= 0 and (local == UNLIMITED or local > whole):
+            yield f"log.local.retention.{unit} is {local}, which is more than log.retention.{unit}, {whole}"
 
 
 def _on_directories(config: "BrokerConfig") -> Iterator[str]:
@@ -169,6 +191,8 @@ _CHECKS: tuple[Callable[["BrokerConfig"], Iterator[str]], ...] = (
     _on_controller_listeners,
     _on_brokers,
 )
+
+_LIVE_CHECKS = (_on_order, _on_numbers, _on_topics, _on_local_retention, _on_directories)
 
 
 def _number(config: "BrokerConfig", name: str) -> int:

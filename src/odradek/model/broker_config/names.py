@@ -6,7 +6,7 @@ from difflib import get_close_matches
 
 from odradek.model.broker_config.quotas import THROTTLES
 from odradek.model.errors import InvalidConfig
-from odradek.model.settings import Key, Kind
+from odradek.model.settings import Key, Kind, Live
 
 _LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]+\.(.+)")
 
@@ -62,11 +62,21 @@ _CLASSES_IN_TEXTS = (
 )
 """Settings of other kinds than class that name classes all the same."""
 
+_LIMITS_OF_LISTENERS = frozenset({"max.connection.creation.rate", "max.connections", "num.network.threads"})
+
 
 def key_of(name: str, keys: Mapping[str, Key[object]]) -> Key[object] | None:
     """The setting of this name, or the one that is set for a listener alone: `listener.name.NAME.SETTING`."""
     match = _LISTENER_PREFIX.fullmatch(name)
     return keys.get(match[1] if match else name)
+
+
+def is_for_all_brokers(name: str, key: Key[object]) -> bool:
+    """Whether the setting of this name and key may be changed for all brokers at once.
+
+    What is set for a listener alone belongs to one broker, but for limits of connections.
+    """
+    return key.live is Live.CLUSTER_WIDE and (name == key.name or key.name in _LIMITS_OF_LISTENERS)
 
 
 def refuse_unknown(name: str, given: Mapping[str, str], keys: Mapping[str, Key[object]]) -> None:

@@ -1,0 +1,80 @@
+"""What a broker itself has to say about a change of brokers' settings: whether it can act on it while it runs."""
+
+from collections.abc import Mapping
+
+from odradek.broker.settings import Settings
+from odradek.controller.errors import InvalidRequest
+from odradek.metadata.image import ConfigResource, Image, ResourceType
+from odradek.model.broker_config import BROKER_KEYS, BrokerConfig, check_live
+from odradek.model.broker_config.names import is_for_all_brokers, key_of
+from odradek.model.errors import InvalidConfig
+from odradek.model.settings import Key, attribute_of
+
+THREADS = (
+    "background.threads",
+    "log.cleaner.threads",
+    "num.io.threads",
+    "num.network.threads",
+    "num.recovery.threads.per.data.dir",
+    "num.replica.fetchers",
+    "remote.log.manager.copier.thread.pool.size",
+    "remote.log.manager.expiration.thread.pool.size",
+    "remote.log.manager.follower.thread.pool.size",
+    "remote.log.reader.threads",
+)
+"""Numbers of threads change by half or double at most at a time, as with Kafka."""
+
+_AT_THE_START = frozenset({"listeners", "listener.security.protocol.map"})
+"""What Kafka changes while it runs, and we do not: to take the change and not to act on it would be a lie."""
+
+_PLUGINS = {
+    "metric.reporters": frozenset({"org.apache.kafka.common.metrics.JmxReporter"}),
+    "principal.builder.class": frozenset({BrokerConfig().principal_builder_class}),
+    "ssl.engine.factory.class": frozenset[str](),
+}
+"""Settings that name classes, with those that can be named: there is no other to load."""
+
+_OF_LISTENERS_ALONE = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
+
+
+def check_change(settings: Settings, image: Image, resource: ConfigResource, values: Mapping[str, str | None]) -> None:
+    """What is to be set for a broker or for all, None for the default. Raises InvalidRequest."""
+    if resource.type != ResourceType.BROKER:
+        return
+    if resource.name:
+        settings.check_this(resource.name)
+    try:
+        for name, text in values.items():
+            key = key_of(name, BROKER_KEYS)
+            if key is not None and text is not None:
+                _check_place(resource, name, key)
+                _check_plugins(key, key.parse(text))
+        now, after = settings.now(image), settings.after(image, resource, values)
+        check_live(after, now)
+        _check_threads(now, after)
+    except InvalidConfig as error:
+        raise InvalidRequest(str(error)) from None
+
+
+def _check_place(resource: ConfigResource, name: str, key: Key[object]) -> None:
+    if not resource.name and not is_for_all_brokers(name, key):
+        raise InvalidConfig(f"{name} can only be set for one broker at a time")
+    if name.startswith(_OF_LISTENERS_ALONE):
+        raise InvalidConfig(f"{name} can only be changed for a listener: listener.name.NAME.{name}")
+    if name in _AT_THE_START:
+        raise InvalidConfig(f"{name} cannot be changed yet while this broker runs")
+
+
+def _check_plugins(key: Key[object], value: object) -> None:
+    known = _PLUGINS.get(key.name)
+    for name in (value if isinstance(value, tuple) else (value,)) if known is not None else ():
+        if name not in (known or ()):
+            raise InvalidConfig(f"{key.name} is {name!r}, and there is no such class here")
+
+
+def _check_threads(now: BrokerConfig, after: BrokerConfig) -> None:
+    for name in THREADS:
+        current: int = getattr(now, attribute_of(name))
+        wanted: int = getattr(after, attribute_of(name))
+        if wanted != current and not max(current // 2, 1) <= wanted <= current * 2:
+            raise InvalidConfig(f"{name} is {current}, and can become {max(current // 2, 1)} to {current * 2}")
