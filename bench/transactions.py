@@ -38,16 +38,12 @@ from versus import (
 )
 
 from odradek.testing.apache_kafka import VERSION, Unavailable
+from odradek.testing.one_node import ONE_REPLICA
 
 PARTITIONS = 6
 MANY, BATCH_BYTES, BATCHES = 1_000, 16_384, 64
 READ_TRANSACTIONS, ABORTED_EVERY, READS = 6_000, 10, 6
 LOAD = "transaction_load.py"
-SETTINGS = {
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-}
 
 NOT_WORSE, NOT_LESS = at_most(1, "not above"), at_least(1.0)
 RATES = {
@@ -128,7 +124,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="of how many transactions there are (default 1)")
     options = parser.parse_args()
     try:
-        contenders: list[Contender] = [ApacheKafka(SETTINGS), Odradek()]
+        contenders: list[Contender] = [ApacheKafka(ONE_REPLICA), Odradek()]
     except Unavailable as error:
         sys.exit(f"bench transactions: {error}")
     table = Table()

@@ -11,6 +11,7 @@ import pytest
 from odradek.cli.main import main
 from odradek.testing.apache_kafka import ApacheKafka, Broker
 from odradek.testing.kafka_tools import KafkaTools
+from odradek.testing.one_node import ONE_REPLICA
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 LIMIT_S = 60
@@ -21,7 +22,7 @@ Odradek = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture(scope="module")
 def broker(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    with kafka.new_broker(tmp_path_factory.mktemp("kafka"), {"offsets.topic.replication.factor": "1"}) as broker:
+    with kafka.new_broker(tmp_path_factory.mktemp("kafka"), ONE_REPLICA) as broker:
         yield broker
 
 

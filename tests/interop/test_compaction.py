@@ -18,16 +18,10 @@ from odradek.storage import batches, checkpoint, names
 from odradek.storage.files import OsFiles
 from odradek.testing import running_broker
 from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.one_node import one_node
 from odradek.testing.waiting import until
 
-SETTINGS = {
-    "node.id": "1",
-    "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-}
+SETTINGS = one_node()
 NO_CLEANER = {"log.cleaner.enable": "false"}
 EAGER = {"log.cleaner.backoff.ms": "100"}
 TOPIC = {"cleanup.policy": "compact", "segment.bytes": "1048576", "min.cleanable.dirty.ratio": "0.001"}

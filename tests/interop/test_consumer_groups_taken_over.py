@@ -7,6 +7,7 @@ from pathlib import Path
 from odradek.model.error_code import ErrorCode
 from odradek.testing import running_broker
 from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.one_node import one_node
 from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
@@ -22,9 +23,7 @@ from odradek.wire.schema import replace
 
 GROUP = "handed-over"
 SETTINGS = {
-    "node.id": "1",
-    "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
+    **one_node(),
     "group.consumer.max.session.timeout.ms": "600000",
     "group.consumer.session.timeout.ms": "600000",
     "group.consumer.assignment.interval.ms": "0",

@@ -17,16 +17,9 @@ from confluent_kafka import TopicPartition as Place
 from odradek.storage import leader_epochs, names, producer_snapshot
 from odradek.testing import RunningBroker, running_broker
 from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.one_node import one_node
 
-SETTINGS = {
-    "node.id": "1",
-    "offsets.topic.num.partitions": "1",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "log.cleaner.enable": "false",
-}
+SETTINGS = {**one_node(), "log.cleaner.enable": "false"}
 SMALL = {"segment.bytes": "1048576", "index.interval.bytes": "2000"}
 INDEXES = (names.INDEX, names.TIME_INDEX, names.TXN_INDEX)
 LIMIT_S = 60

@@ -23,6 +23,7 @@ from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.testing import running_broker
 from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.one_node import one_node
 from odradek.testing.raw_client import RawClient
 from odradek.testing.steady_clients import Place, read_all
 from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
@@ -30,13 +31,7 @@ from odradek.wire.records.transaction import TransactionLogKey, TransactionLogVa
 from odradek.wire.schema import replace
 from odradek.wire.stored import TRANSACTION_STATE, write_coordinator_value
 
-SETTINGS = {
-    "node.id": "1",
-    "transaction.state.log.num.partitions": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "offsets.topic.replication.factor": "1",
-}
+SETTINGS = one_node()
 PARTITIONS = [("ledger", 0), ("ledger", 1)]
 PREPARE_COMMIT, PREPARE_ABORT = 2, 3
 LIMIT_S = 60

@@ -19,15 +19,14 @@ from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.testing.apache_kafka import ApacheKafka, Broker
 from odradek.testing.clock import ManualClock
+from odradek.testing.one_node import ONE_REPLICA
 
 WRITTEN_MS = 1_794_771_400_000
 """Some seconds after the last record, so that no producer has expired."""
 CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 SETTINGS = {
     "node.id": "1",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
+    **ONE_REPLICA,
     "group.initial.rebalance.delay.ms": "0",
     # Records of one topic are old enough to be deleted, half a minute after a start: a slow machine still reads then.
     "log.initial.task.delay.ms": "3600000",

@@ -9,6 +9,7 @@ from odradek.model.error_code import ErrorCode
 from odradek.testing import running_broker
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.offset_stage import offsets
+from odradek.testing.one_node import one_node
 from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
@@ -20,7 +21,7 @@ from odradek.wire.messages.offset_delete import (
 )
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 
-SETTINGS = {"node.id": "1", "offsets.topic.num.partitions": "3", "offsets.topic.replication.factor": "1"}
+SETTINGS = one_node(3)
 GROUPS = ("readers", "writers", "\N{SNOWMAN}")
 _LIMIT_S = 60
 T = TypeVar("T")

@@ -13,18 +13,13 @@ from odradek.testing import topics
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.committed_values import committed_pairs
 from odradek.testing.job_stage import JobStage
+from odradek.testing.one_node import one_node
 from odradek.testing.sink_stage import format_at_level
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SETTINGS = {
-    "offsets.topic.replication.factor": "1",
-    "offsets.topic.num.partitions": "3",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "transaction.state.log.num.partitions": "3",
-}
+SETTINGS = one_node(3)
 TRANSACTION_VERSION = 2
 LIMIT_S = 300
 

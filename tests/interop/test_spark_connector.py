@@ -19,18 +19,15 @@ from pyspark.sql import DataFrame, SparkSession
 from odradek.testing import topics
 from odradek.testing.apache_kafka import ApacheKafka, format_new
 from odradek.testing.broker import running_broker
+from odradek.testing.one_node import one_node
 from odradek.testing.small_spark import finished
 from odradek.testing.waiting import until
 
 SETTINGS = {
+    **one_node(2),
     "auto.create.topics.enable": "false",
     "log.cleaner.backoff.ms": "100",
     "log.retention.hours": "-1",
-    "offsets.topic.num.partitions": "2",
-    "offsets.topic.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "transaction.state.log.num.partitions": "2",
-    "transaction.state.log.replication.factor": "1",
 }
 CONNECTORS = THEIRS, OURS = "kafka", "odradek"
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")

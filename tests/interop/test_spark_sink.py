@@ -16,16 +16,10 @@ from odradek.spark.sink.task import Task, real_surroundings
 from odradek.testing import topics
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.committed_values import committed_keys, committed_values
+from odradek.testing.one_node import one_node
 from odradek.testing.sink_stage import Driver, format_at_level
 
-SETTINGS = {
-    "offsets.topic.replication.factor": "1",
-    "offsets.topic.num.partitions": "3",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
-    "transaction.state.log.num.partitions": "3",
-    "group.initial.rebalance.delay.ms": "0",
-}
+SETTINGS = {**one_node(3), "group.initial.rebalance.delay.ms": "0"}
 FIRST, SECOND, THIRD = [b"a", b"b", b"c"], [b"d", b"e"], [b"f"]
 LIMIT_S = 300
 

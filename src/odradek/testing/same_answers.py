@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from odradek.model.errors import UnsupportedVersion
 from odradek.records.record import Record
+from odradek.testing.one_node import ONE_REPLICA
 from odradek.testing.raw_client import RawClient
 from odradek.testing.reading import read_partition
 from odradek.wire.apis import APIS
@@ -35,17 +36,15 @@ from odradek.wire.schema import NO_UUID, Message, Struct
 CUT_OFF = "the connection is closed"
 NOT_SAYABLE = "this version has no words for it"
 SETTINGS = {
+    **ONE_REPLICA,
     "auto.create.topics.enable": "true",
     "group.initial.rebalance.delay.ms": "0",
     "log.retention.hours": "48",
     "metadata.max.idle.interval.ms": "20",
     "offsets.topic.num.partitions": "2",
-    "offsets.topic.replication.factor": "1",
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
     "transaction.state.log.num.partitions": "2",
-    "transaction.state.log.replication.factor": "1",
 }
 """Of both. The idle interval has Kafka write to its metadata log all the time, see `Asker.settle`."""
 
