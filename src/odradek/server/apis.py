@@ -17,6 +17,7 @@ from odradek.broker.handlers import (
     add_partitions_to_txn,
     alter_configs,
     alter_partition_reassignments,
+    alter_replica_log_dirs,
     alter_user_scram_credentials,
     api_versions,
     consumer_group_describe,
@@ -63,6 +64,7 @@ from odradek.broker.handlers import (
 )
 from odradek.broker.loggers import Loggers
 from odradek.broker.markers import Markers
+from odradek.broker.moves import Moves
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.settings import Settings
@@ -94,6 +96,7 @@ class Parts:
     groups: Groups
     transactions: Transactions
     markers: Markers
+    moves: Moves
     cordons: Cordons
 
 
@@ -143,6 +146,7 @@ def served_by(node: Parts) -> dict[int, Served]:
         28: Served(txn_offset_commit.VERSIONS, offsets_in_txn.handle),
         32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings, loggers).handle),
         33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings, node.cordons).handle),
+        34: Served(alter_replica_log_dirs.VERSIONS, alter_replica_log_dirs.AlterReplicaLogDirs(node.moves).handle),
         35: Served(describe_log_dirs.VERSIONS, describe_log_dirs.DescribeLogDirs(broker, node.logs, node.pool).handle),
         37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log).handle),
         42: Served(delete_groups.VERSIONS, delete_groups.DeleteGroups(groups).handle),

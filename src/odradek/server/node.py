@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from odradek.broker.broker import Broker
 from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Dispatch
+from odradek.broker.moves import Moves
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.replicas import Replicas
@@ -40,6 +41,7 @@ from odradek.server.clock import SystemClock
 from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.identity import new_uuid, take_identity
 from odradek.server.lost_directories import LostDirectories
+from odradek.server.moving import moves_of
 from odradek.server.tasks import Tasks
 from odradek.server.upkeep import cleaner_setting_of, intervals_of, metadata_setting_of
 from odradek.storage.cleaning.child import run_in_child
@@ -191,7 +193,7 @@ class Node:
         log.commit_now(brokers.unfence(log.latest, identity.node_id, epoch).records)
         cordons = Cordons(log, logs, self._settings, identity.node_id, epoch)
         cordons.begin()
-        replicas = self._lead(broker, logs)
+        replicas, moves = self._lead(broker, logs, epoch, pool)
         self._stack.callback(self._close, log, logs, identity.node_id, epoch)
         self._stack.callback(self._make_the_rest, replicas)
         broker.kraft_version = log.voters.kraft_version
@@ -225,17 +227,20 @@ class Node:
             transactions=coordinators.transactions,
             markers=coordinators.markers,
             cordons=cordons,
+            moves=moves,
         )
         LostDirectories(logs.dirs, own, self._fail).watch()
         self._serve(parts, housekeeping)
 
-    def _lead(self, broker: Broker, logs: LogDirs) -> Replicas:
+    def _lead(self, broker: Broker, logs: LogDirs, epoch: int, pool: Executor) -> tuple[Replicas, Moves]:
         """All that is ours to lead, now and as the metadata changes."""
+        moves = moves_of(broker, logs, self._metadata, epoch, pool, self._settings)
+        moves.settle(self._metadata.image)
         replicas = Replicas(broker, logs, self._clock)
         replicas.begin(self._metadata.image)
         self._metadata.subscribe(lambda _, image: self._follow_settings(logs, image))
         self._metadata.subscribe(replicas.change)
-        return replicas
+        return replicas, moves
 
     def _fail(self, reason: str) -> None:
         if self.failure is None:
@@ -306,6 +311,7 @@ class Node:
             if each.advertised is not None:
                 parts.broker.advertise(local, each.advertised)
         tasks.create_task(housekeeping.run(), name="housekeeping")
+        tasks.create_task(parts.moves.run(), name="moves")
         tasks.create_task(self._cleaner(parts).run(), name="cleaner")
         tasks.create_task(_close_idle(listener), name="idle-connections")
         tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")

@@ -26,6 +26,8 @@ Jitter = Callable[[int], int]
 """Given segment.jitter.ms, how much earlier than segment.ms the next segment is rolled."""
 
 _SMALL_FILES = frozenset((names.LEADER_EPOCHS, names.PARTITION_METADATA))
+_FILES = ("_new_names", "_segments", "_was_clean", "_writable", "directory", "home", "recovery_point")
+"""What a log knows of its files, and nothing of the records in them."""
 
 
 class SyncJob(NamedTuple):
@@ -37,6 +39,9 @@ class SyncJob(NamedTuple):
     """Files were made, removed or replaced since the last sync: names and small files must be synced too."""
     cuts: int
     """How often the log had been cut when this began."""
+    directory: str
+    """Where the files are; the log may move to another directory meanwhile."""
+    home: Home
 
 
 def no_jitter(_jitter_ms: int) -> int:
@@ -154,6 +159,11 @@ class LocalLog:
         end = None if until is None or until >= self.end_offset else until
         return self._segments.read(offset, bytes_max, end, one_batch=one_batch, cached=cached)
 
+    @guarded
+    def read_stored(self, offset: Offset, bytes_max: int) -> Slice | None:
+        """As `read`, also of records that were deleted and whose segment is still there."""
+        return self._segments.read(offset, bytes_max, None, one_batch=True, cached=False)
+
     def records(self, offset: Offset, until: Offset | None = None) -> Iterator[tuple[BatchHead, Record]]:
         """Every record from `offset` on, one by one, checked: for tools and tests, not for the hot path."""
         return self._segments.records(offset, self.end_offset if until is None else until)
@@ -255,7 +265,7 @@ class LocalLog:
             for handle in handles:
                 handle.unpin()
             raise self._failed(error) from error
-        job = SyncJob(handles, self.end_offset, self._new_names, self._cuts)
+        job = SyncJob(handles, self.end_offset, self._new_names, self._cuts, self.directory, self.home)
         self._new_names = False
         return job
 
@@ -265,18 +275,18 @@ class LocalLog:
             if handle.file is not None:
                 handle.file.sync()
         if job.new_names:
-            files = self.home.open_files.files
-            for entry in files.list(self.directory):
+            files = job.home.open_files.files
+            for entry in files.list(job.directory):
                 if entry.name in _SMALL_FILES or entry.name.endswith(names.SNAPSHOT):
-                    sync_file(files, f"{self.directory}/{entry.name}")
-            files.sync_dir(self.directory)
-            files.sync_dir(self.home.path)  # the directory itself may be new
+                    sync_file(files, f"{job.directory}/{entry.name}")
+            files.sync_dir(job.directory)
+            files.sync_dir(job.home.path)  # the directory itself may be new
 
     def end_sync(self, job: SyncJob, error: OSError | None = None) -> None:
         for handle in job.handles:
             handle.unpin()
-        if self._abandoned:
-            return  # its files may be gone by now
+        if self._abandoned or job.home is not self.home:
+            return  # its files may be gone by now; or all of it was synced in another log directory
         if error is not None:
             # What the kernel could not write may be gone from the page cache: no second sync can be believed.
             raise self._failed(error) from error
@@ -317,6 +327,18 @@ class LocalLog:
         self.directory = directory
         for segment in self._segments:
             segment.move_to(directory)
+
+    def exchange(self: L, other: L) -> None:
+        """Two logs that hold the same records, each in its directory: from now on each has the files of the other.
+
+        Who knows one of them goes on with it and notices nothing.
+        """
+        for slot in _FILES:
+            mine, its = getattr(self, slot), getattr(other, slot)
+            setattr(self, slot, its)
+            setattr(other, slot, mine)
+        self._cuts += 1
+        other._cuts += 1
 
     def abandon(self) -> None:
         """Let go of every file without writing: the directory failed, or is being deleted. It is of no use then."""

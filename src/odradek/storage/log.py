@@ -24,7 +24,7 @@ from odradek.storage.home import Home
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.local_log import Jitter, LocalLog, guarded, no_jitter
 from odradek.storage.recovery import Recovered
-from odradek.storage.segment import Segment
+from odradek.storage.segment import Segment, Sizes
 from odradek.storage.segments import Segments
 
 if TYPE_CHECKING:
@@ -47,6 +47,15 @@ class Appended(NamedTuple):
     """The batch was in the log already; the offsets are those that it has there."""
     timestamp: TimestampMs = NO_TIMESTAMP
     """For a duplicate: the largest of the batch in the log."""
+
+
+class Copied(NamedTuple):
+    """A segment whose files were copied from another log, under `.cleaned` names."""
+
+    base: Offset
+    sizes: Sizes
+    has_snapshot: bool
+    """Whether the snapshot of the producers at its base was copied too."""
 
 
 class Log(LocalLog):
@@ -344,6 +353,60 @@ class Log(LocalLog):
         self._segments.replace(old, new)
         self._new_names = True
 
+    # --- moving to another directory
+
+    @guarded
+    def adopt(self, copied: Copied, epochs: LeaderEpochs) -> None:
+        """A copy of another log's next closed segment becomes the last one of this.
+
+        Its files lie in the directory under `.cleaned` names, synced. `epochs` are those of the other log.
+        """
+        last = self._segments.active
+        if last.size == 0:
+            last.abandon()
+            if last.base_offset != copied.base:
+                self._remove_files(last, delay_ms=0)
+        # Crash in the middle: recovery removes what has its `.cleaned` name still, and makes indexes that are lost.
+        self._rename_files(copied.base, names.CLEANED, "")
+        segment = Segment(self.home.open_files, self.directory, copied.base, copied.sizes, self.home.clock.now_ms())
+        self._segments.add(segment)
+        if last.size == 0:
+            self._segments.remove(last)
+        self._writable = None
+        self._new_names = True
+        was_synced = self.recovery_point == self.end_offset
+        self.end_offset = max(segment.read_next_offset(), copied.base)
+        if was_synced:
+            self.recovery_point = self.end_offset
+        if copied.has_snapshot:
+            self._snapshots.add(copied.base)
+        self._store_epochs(epochs.truncate_to(self.end_offset))
+
+    @guarded
+    def load_producers(self, at: Offset, *, has_snapshot: bool) -> None:
+        """Where only files came in: what is known of producers at an offset.
+
+        `has_snapshot` says that a snapshot of them at this very offset was put into the directory.
+        """
+        if has_snapshot:
+            self._snapshots.add(at)
+        self.producers = self._snapshots.state_at(at, self._segments, self.start_offset)
+
+    @guarded
+    def go_on_at(self, offset: Offset) -> None:
+        """The next record is to have this offset or a larger one: those between were compacted away."""
+        self._roll(offset)
+        self.end_offset = offset
+
+    @guarded
+    def follow(self, other: "Log") -> None:
+        """What is known of the other log's records beside themselves holds for these, which are the same."""
+        assert self.end_offset == other.end_offset
+        self.advance_high_watermark(other.high_watermark)
+        self.advance_start(other.start_offset)
+        self.cleaned_to = other.cleaned_to
+        self._store_epochs(other.epochs)
+
     # --- the end
 
     @guarded
@@ -360,6 +423,10 @@ class Log(LocalLog):
             self.sync(closing=True)
         for segment in self._segments:
             segment.close()
+
+    def exchange(self, other: "Log") -> None:
+        super().exchange(other)
+        self._snapshots, other._snapshots = other._snapshots, self._snapshots
 
     def move_to(self, directory: str) -> None:
         """Rename the log's directory. Readers that pinned a file keep it."""

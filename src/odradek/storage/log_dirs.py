@@ -26,6 +26,9 @@ from odradek.storage.scanner import Report
 SCAN_IN_CHILDREN_BYTES = 64 << 20
 """Below this a scan takes less time than a child takes to start."""
 
+PREFERRED_MAX = 10_000
+"""Of partitions that are still to be made; beyond that, what was said first is forgotten."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -63,6 +66,7 @@ class LogDirs:
         """Directories that could not be opened."""
         self.events: list[Event] = []
         """What opening found and mended, for the node's log."""
+        self._preferred: dict[TopicPartition, str] = {}
 
     @classmethod
     def open(
@@ -206,6 +210,9 @@ class LogDirs:
             log.topic_id = topic_id
             if found.mark is Mark.NONE and not self._wins(log):
                 return
+            if found.mark is Mark.FUTURE and self.future_of(found.partition) is not None:
+                self._set_aside(log)  # there can be one; which of them is begun again does not matter
+                return
         except (OSError, CorruptFile) as error:
             self._failed(log_dir, error)
             return
@@ -263,14 +270,30 @@ class LogDirs:
                 return log
         return None
 
+    def future_of(self, partition: TopicPartition) -> Log | None:
+        """The log that is to take the place of the partition's own, in another directory."""
+        for log_dir in self.dirs:
+            log = log_dir.future_logs.get(partition)
+            if log is not None:
+                return log
+        return None
+
+    def prefer(self, partition: TopicPartition, path: str) -> None:
+        """Where a partition that is still to be made is to lie."""
+        self._preferred.pop(partition, None)
+        if len(self._preferred) == PREFERRED_MAX:
+            del self._preferred[next(iter(self._preferred))]
+        self._preferred[partition] = path
+
     def create(self, partition: TopicPartition, topic_id: str, path: str | None = None) -> Log:
-        """A new, empty log, in the directory with the fewest partitions unless one is named."""
+        """A new, empty log, where one was named for it, or else in the directory with the fewest partitions."""
         if self.get(partition) is not None:
             raise ValueError(f"{partition} is there already")
-        log_dir = self._choose_dir(path)
+        log_dir = self._choose_dir(path or self._preferred.get(partition))
         directory = f"{log_dir.path}/{partition}"
         log = self._create_in(log_dir, partition, directory, topic_id)
         log_dir.logs[partition] = log
+        self._preferred.pop(partition, None)
         return log
 
     def create_future(self, partition: TopicPartition, topic_id: str, path: str) -> Log:
@@ -281,32 +304,81 @@ class LogDirs:
         log_dir.future_logs[partition] = log
         return log
 
-    def promote_future(self, partition: TopicPartition) -> Log:
-        """The future log takes the place of the partition's own, which is deleted."""
-        target = next(each for each in self.dirs if partition in each.future_logs)
-        future = target.future_logs[partition]
+    def promote_future(self, partition: TopicPartition, *, is_assigned: bool) -> Log:
+        """The future log's files become those of the partition's own log, whose old ones are deleted.
+
+        Both hold the same records. `is_assigned` says that the metadata names the new directory: then the old one goes
+        first, as with both of one name Apache Kafka would not start. A future log whose directory the metadata names
+        counts where there is no other. Without that there is no saying which counts but by the names, so that the new
+        one comes first.
+        """
+        source, target = self._dir_of(partition), self._dir_with_future(partition)
+        log, future = source.logs[partition], target.future_logs[partition]
         future.sync()
-        self._rename(future, f"{target.path}/{partition}")  # crash from here on: two of that name, see _load_log
-        try:
-            self._files.sync_dir(target.path)  # power loss must not take the new one's name when the old one is gone
-        except OSError as error:
-            raise target.home.fail(error) from error
-        self.delete(partition)
-        target.logs[partition] = target.future_logs.pop(partition)
-        return future
+        log.exchange(future)
+        old = future
+        del source.logs[partition], target.future_logs[partition]
+        target.logs[partition] = log
+        if is_assigned:
+            self._delete_log(source, old)
+            self._sync_names(source)  # power loss must not bring the old name back beside the new one
+            self._give_final_name(target, log)
+        else:
+            self._give_final_name(target, log)  # crash from here on: two of that name, see _wins
+            self._delete_log(source, old)
+        return log
+
+    def take_future(self, partition: TopicPartition) -> Log:
+        """At a start: the future log is the partition's own from now on; one that has its name already is deleted."""
+        if self.get(partition) is not None:
+            log_dir = self._dir_of(partition)
+            self._delete_log(log_dir, log_dir.logs.pop(partition))
+            self._sync_names(log_dir)
+        target = self._dir_with_future(partition)
+        self._give_final_name(target, target.future_logs[partition])
+        log = target.logs[partition] = target.future_logs.pop(partition)
+        return log
 
     def delete(self, partition: TopicPartition) -> None:
         """Take a partition out of service at once; its files go after file.delete.delay.ms."""
+        if self.future_of(partition) is not None:
+            self.delete_future(partition)
         log_dir = self._dir_of(partition)
-        log = log_dir.logs.pop(partition)
-        name = names.marked_dir_name(partition, self._setting.unique_id(), Mark.DELETE)
+        self._delete_log(log_dir, log_dir.logs.pop(partition))
+
+    def delete_future(self, partition: TopicPartition) -> None:
+        """The partition stays where it is."""
+        log_dir = self._dir_with_future(partition)
+        self._delete_log(log_dir, log_dir.future_logs.pop(partition))
+        self._sync_names(log_dir)  # it must not come back beside another one
+
+    def forget_future(self, partition: TopicPartition) -> None:
+        """Its directory failed: what is left there is for the next start."""
+        self._dir_with_future(partition).future_logs.pop(partition).abandon()
+
+    def _delete_log(self, log_dir: LogDir, log: Log) -> None:
+        name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.DELETE)
         self._rename(log, f"{log_dir.path}/{name}")
         log.abandon()
         log_dir.home.doom(log.directory, log.config.file_delete_delay_ms, is_dir=True)
 
+    def _give_final_name(self, log_dir: LogDir, log: Log) -> None:
+        self._rename(log, f"{log_dir.path}/{log.partition}")
+        self._sync_names(log_dir)
+
+    def _sync_names(self, log_dir: LogDir) -> None:
+        try:
+            self._files.sync_dir(log_dir.path)
+        except OSError as error:
+            raise log_dir.home.fail(error) from error
+
     def set_aside(self, partition: TopicPartition) -> str:
         """A partition that the cluster does not know: kept on disk under another name, which is returned."""
         return self._set_aside(self._dir_of(partition).logs.pop(partition))
+
+    def set_aside_future(self, partition: TopicPartition) -> str:
+        """The same for a log that was to take the place of a partition's own."""
+        return self._set_aside(self._dir_with_future(partition).future_logs.pop(partition))
 
     def _set_aside(self, log: Log) -> str:
         name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.STRAY)
@@ -333,6 +405,12 @@ class LogDirs:
     def _dir_of(self, partition: TopicPartition) -> LogDir:
         for log_dir in self.dirs:
             if partition in log_dir.logs:
+                return log_dir
+        raise KeyError(partition)
+
+    def _dir_with_future(self, partition: TopicPartition) -> LogDir:
+        for log_dir in self.dirs:
+            if partition in log_dir.future_logs:
                 return log_dir
         raise KeyError(partition)
 

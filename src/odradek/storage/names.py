@@ -30,7 +30,7 @@ CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 METADATA_TOPIC = "__cluster_metadata"
 
-_NAME_MAX = 255
+NAME_MAX = 255
 _OFFSET = re.compile(r"([0-9]{20})(\.[a-z]+)((?:\.[a-z]+)?)")
 _OFFSET_MAX = (1 << 63) - 1
 _MARKED = re.compile(r"(?P<name>\S+)\.(?P<id>[^\s.]+)(?P<mark>-delete|-future|-stray)")
@@ -82,4 +82,4 @@ def marked_dir_name(partition: TopicPartition, unique_id: str, mark: Mark) -> st
     suffix = f"-{partition.partition}.{unique_id}{mark.value}"
     if mark is Mark.FUTURE:
         return partition.topic + suffix  # Kafka does not cut these: the name must be found again
-    return partition.topic[: _NAME_MAX - len(suffix)] + suffix
+    return partition.topic[: NAME_MAX - len(suffix)] + suffix

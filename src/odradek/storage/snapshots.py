@@ -30,6 +30,11 @@ class Snapshots:
         if not known:
             insort(self.offsets, offset)
 
+    def add(self, offset: Offset) -> None:
+        """One whose file was put into the directory by somebody else."""
+        if offset not in self.offsets:
+            insort(self.offsets, offset)
+
     def remove(self, offset: Offset) -> None:
         self.offsets.remove(offset)
         self._files.remove(self._path(offset))
