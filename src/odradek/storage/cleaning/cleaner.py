@@ -91,7 +91,7 @@ class Cleaner:
 
     def _may_be_cleaned(self, log: Log) -> bool:
         where = log.partition
-        is_free = where not in self._busy and where not in self._failed
+        is_free = where not in self._busy and where not in self._failed and self._logs.future_of(where) is None
         return is_free and self._damaged.get(where) is not log and log.home.failure is None
 
     async def _clean(self, chosen: Plan) -> None:
@@ -127,6 +127,8 @@ class Cleaner:
         old = chosen.replaced_by(outcome)
         if old is None or not self._is_served(chosen.log) or chosen.log.directory != chosen.job.directory:
             return False
+        if self._logs.future_of(chosen.log.partition) is not None:
+            return False  # it is copied as it is
         chosen.log.replace_segments(old, outcome.made)
         return True
 
