@@ -40,6 +40,7 @@ from odradek.broker.handlers import (
     end_txn,
     fetch,
     find_coordinator,
+    get_telemetry_subscriptions,
     heartbeat,
     incremental_alter_configs,
     init_producer_id,
@@ -56,6 +57,7 @@ from odradek.broker.handlers import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    push_telemetry,
     sync_group,
     txn_offset_commit,
     unregister_broker,
@@ -68,6 +70,7 @@ from odradek.broker.moves import Moves
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.settings import Settings
+from odradek.broker.telemetry import Telemetry
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.broker.transactional_produce import TransactionalProduce
 from odradek.broker.transactions import Transactions
@@ -76,6 +79,7 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
 from odradek.model.settings import INT_MAX
 from odradek.quorum.metadata_log import MetadataLog
+from odradek.server.identity import new_uuid
 from odradek.storage.log_dirs import LogDirs
 
 
@@ -193,7 +197,19 @@ def served_by(node: Parts) -> dict[int, Served]:
         ),
     }
     served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)
-    return served
+    return served | _unlisted(node, config)
+
+
+def _unlisted(node: Parts, config: BrokerConfig) -> dict[int, Served]:
+    """What Kafka answers and ApiVersions does not tell of."""
+    telemetry = Telemetry(node.broker, node.clock, new_uuid, config.telemetry_max_bytes)
+    return {
+        71: Served(
+            get_telemetry_subscriptions.VERSIONS,
+            get_telemetry_subscriptions.GetTelemetrySubscriptions(telemetry).handle,
+        ),
+        72: Served(push_telemetry.VERSIONS, push_telemetry.PushTelemetry(telemetry).handle, INT_MAX),
+    }
 
 
 def _has_consumer_protocol(broker: Broker, config: BrokerConfig) -> Callable[[], bool]:
