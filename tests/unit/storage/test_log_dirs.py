@@ -250,6 +250,18 @@ def test_a_new_partition_goes_where_the_fewest_are(disk: FaultyDisk) -> None:
         dirs.create(TopicPartition("there", 0), TOPIC_ID, path="/d")
 
 
+def test_a_cordoned_directory_gets_no_new_partition_while_there_are_others(disk: FaultyDisk) -> None:
+    dirs = open_all(disk)
+    dirs.cordoned = frozenset({"/a", "/c"})
+    for number in range(3):
+        dirs.create(TopicPartition("orders", number), TOPIC_ID)
+    assert [len(log_dir.logs) for log_dir in dirs.dirs] == [0, 3, 0]
+    dirs.create(TopicPartition("named", 0), TOPIC_ID, path="/c")
+    dirs.cordoned = frozenset({"/a", "/b", "/c"})
+    dirs.create(TopicPartition("somewhere", 0), TOPIC_ID)
+    assert [len(log_dir.logs) for log_dir in dirs.dirs] == [1, 3, 1]
+
+
 def test_a_partition_is_not_made_twice(disk: FaultyDisk) -> None:
     dirs = open_all(disk)
     append(log_of(dirs), "a")
@@ -431,7 +443,7 @@ def test_a_future_log_takes_the_place_of_the_partition(disk: FaultyDisk, clock: 
     start_move(dirs)
     assert log_of(dirs).directory == "/a/orders-0"
     assert names_in(disk, "/b") == [f"orders-0.{1:032x}-future"]
-    log = dirs.promote_future(ORDERS)
+    log = dirs.promote_future(ORDERS, is_assigned=False)
     assert log is log_of(dirs)
     assert log.directory == "/b/orders-0"
     append(log, "30")
@@ -453,7 +465,7 @@ def test_a_future_log_is_found_again(disk: FaultyDisk) -> None:
         dirs = open_all(disk)
         assert values(log_of(dirs)) == ["a"]
         assert values(dirs.dirs[1].future_logs[ORDERS]) == ["a"]
-    dirs.promote_future(ORDERS)
+    dirs.promote_future(ORDERS, is_assigned=False)
     assert values(log_of(dirs)) == ["a"]
 
 
@@ -466,7 +478,7 @@ def test_a_crash_in_a_promotion_loses_nothing(disk: FaultyDisk, power_loss: bool
     dirs.close()
 
     def promote(tried: FaultyDisk) -> None:
-        append(open_all(tried).promote_future(ORDERS), "30")
+        append(open_all(tried).promote_future(ORDERS, is_assigned=False), "30")
 
     places = set()
     for left in disks_after_death(disk, promote):
