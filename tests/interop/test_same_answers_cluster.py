@@ -215,8 +215,7 @@ def test_what_is_served_is_told_in_kafkas_versions(both: tuple[Side, Side]) -> N
 NOT_YET = {
     *("SaslHandshake", "DescribeAcls", "CreateAcls", "DeleteAcls", "AlterReplicaLogDirs", "SaslAuthenticate"),
     *("CreateDelegationToken", "RenewDelegationToken", "ExpireDelegationToken", "DescribeDelegationToken"),
-    *("ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments", "DescribeClientQuotas"),
-    "AlterClientQuotas",
+    *("ElectLeaders", "AlterPartitionReassignments", "ListPartitionReassignments"),
     *("ShareGroupHeartbeat", "ShareGroupDescribe", "ShareFetch"),
     *("ShareAcknowledge", "AddRaftVoter", "RemoveRaftVoter", "InitializeShareGroupState", "ReadShareGroupState"),
     *("WriteShareGroupState", "DeleteShareGroupState", "ReadShareGroupStateSummary", "StreamsGroupHeartbeat"),

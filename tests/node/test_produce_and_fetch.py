@@ -16,8 +16,10 @@ from odradek.broker.dispatch import Dispatch, Served
 from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.handlers import api_versions, fetch, list_offsets, produce
 from odradek.broker.partition import Partition
+from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.transactional_produce import Gate, TransactionalIdRefused
+from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
@@ -105,14 +107,15 @@ async def broker_with(root: Path, config: TopicConfig) -> AsyncIterator[tuple[Cl
         where = TopicPartition("orders", 0)
         broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK)
         sessions = FetchSessions(CLOCK, Random(0))
+        quotas = Quotas(BrokerConfig(), CLOCK.now_ms, lambda: 0.0)
         served: dict[int, Served] = {
-            0: Served(produce.VERSIONS, produce.Produce(broker, no_transactions).handle),
-            1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, ReadAhead(files, pool)).handle),
+            0: Served(produce.VERSIONS, produce.Produce(broker, no_transactions, quotas.produced).handle),
+            1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, ReadAhead(files, pool), quotas.fetched).handle),
             2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         }
         served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)
         async with asyncio.TaskGroup() as tasks, asyncio.timeout(30):
-            listener = Listener(Dispatch(served, tasks))
+            listener = Listener(Dispatch(served, tasks, quotas.requests))
             host, port = listener.open("127.0.0.1", 0)
             reader, writer = await asyncio.open_connection(host, port)
             try:

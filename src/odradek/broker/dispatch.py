@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from odradek.broker.call import Call
+from odradek.broker.quotas.requests import RequestTimes, Timed
 from odradek.model.errors import BadRequest, UnsupportedVersion
 from odradek.net.connection import Connection, Reply
 from odradek.wire.apis import API_VERSIONS, APIS
@@ -53,9 +54,11 @@ class Spawns(Protocol):
 class Dispatch:
     """The handler of all connections. `tasks` runs what must wait; it outlives the requests."""
 
-    def __init__(self, served: Mapping[int, Served], tasks: Spawns) -> None:
+    def __init__(self, served: Mapping[int, Served], tasks: Spawns, times: RequestTimes) -> None:
+        """`times` counts the time of requests, as soon as anybody has a quota of it."""
         self._served = served
         self._tasks = tasks
+        self._times = times
         self._requests: dict[int, type[Message]] = {}
         """The messages of APIs that were asked for: one is loaded when it is needed first."""
 
@@ -76,25 +79,37 @@ class Dispatch:
                 raise BadRequest(f"API {head.api_key} is not served")
             if len(frame) > served.bytes_max:
                 raise BadRequest(f"{len(frame)} bytes of {APIS[head.api_key].name}; {served.bytes_max} are allowed")
+            times = self._times if self._times.is_set else None
             version = head.version
-            call = _new(Call, (connection, reply, version, head.correlation_id, head.client_id))
+            who = (connection, reply, version, head.correlation_id, head.client_id, len(frame), times)
+            call = _new(Call, who)
+            if times is not None:
+                times.begin(call)
             if not served.versions[0] <= version <= served.versions[1]:
-                if head.api_key != API_VERSIONS:
-                    raise UnsupportedVersion(f"{APIS[head.api_key].name} in version {version} is not served")
-                # The one API that answers in version 0 whatever it was asked in: the client learns what we have.
-                call = call._replace(version=0)
-                handled = served.handle(call, None)
+                handled = self._handle_unknown(call, served, head)
             else:
-                handled = served.handle_body(call, head.body) if served.handle_body else NOT_MINE
+                # Those who take bodies write their answers themselves, and tell no client how long it is to wait.
+                handled = served.handle_body(call, head.body) if served.handle_body and times is None else NOT_MINE
                 if handled is NOT_MINE:
                     kind = self._requests.get(head.api_key) or self._load(head.api_key)
                     handled = served.handle(call, decode(kind, version, head.body))
             if handled is not LATER:
                 self._finish(call, handled)
+            if times is not None:
+                times.end(call)
         except (BadRequest, UnsupportedVersion) as error:
             reply.refuse(str(error))
         except Exception:  # noqa: BLE001 - a bug in one handler must not end the others
             self._report(connection, head)
+
+    def _handle_unknown(self, call: Call, served: Served, head: RequestHead) -> Handled:
+        """A version that is not served."""
+        if head.api_key != API_VERSIONS:
+            raise UnsupportedVersion(f"{APIS[head.api_key].name} in version {head.version} is not served")
+        # The one API that answers in version 0 whatever it was asked in: the client learns what we have.
+        call = call._replace(version=0)
+        self._finish(call, served.handle(call, None))
+        return LATER
 
     def _load(self, api_key: int) -> type[Message]:
         kind = self._requests[api_key] = APIS[api_key].request
@@ -105,12 +120,16 @@ class Dispatch:
             call.respond(handled)
         elif isinstance(handled, Awaitable):
             name = f"request-{call.correlation_id}"
-            task = self._tasks.create_task(self._respond_when_done(call, handled), name=name)
+            task = self._tasks.create_task(self._respond(call, handled), name=name)
             if task is None:
                 _discard(handled)
                 call.reply.refuse("the node stops")
             else:
                 task.add_done_callback(lambda _: _discard(handled))  # the node may stop before it has begun
+
+    async def _respond(self, call: Call, handled: Awaitable[Message | None]) -> None:
+        work = self._respond_when_done(call, handled)
+        await (work if call.times is None else Timed(call.times, call, work))
 
     async def _respond_when_done(self, call: Call, handled: Awaitable[Message | None]) -> None:
         try:

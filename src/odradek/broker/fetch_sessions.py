@@ -65,6 +65,10 @@ class Context(Protocol):
     def wanted(self) -> list[Wanted]:
         """In the order in which partitions may fill the answer."""
 
+    @property
+    def session_id(self) -> int:
+        """That the client had when it asked."""
+
     def check(self) -> None:
         """Before an answer is made: raises InvalidSessionEpoch where the client went on without it."""
 
@@ -187,6 +191,8 @@ class FetchSessions:
 class _Whole:
     """Names all that it wants; gets a session if there is room in `sessions`."""
 
+    session_id = NO_SESSION
+
     def __init__(self, request: FetchRequest, sessions: FetchSessions | None, version: int) -> None:
         self.wanted = wanted_by(request)
         self._sessions = sessions
@@ -208,6 +214,7 @@ class _Incremental:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._epoch = session.epoch
+        self.session_id = session.id
 
     @property
     def wanted(self) -> list[Wanted]:

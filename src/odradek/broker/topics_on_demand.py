@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from odradek.broker.dispatch import Spawns
 from odradek.broker.internal_topics import INTERNAL_TOPICS
+from odradek.broker.quotas.limits import Client
+from odradek.broker.quotas.mutations import MutationRates
 from odradek.controller import topics
 from odradek.controller.context import ContextOf
 from odradek.controller.topics import Created, NewTopic
@@ -18,24 +20,31 @@ UNDER_WAY_MAX = 1_000
 
 
 class TopicsOnDemand:
-    def __init__(self, metadata: MetadataLog, context: ContextOf, tasks: Spawns) -> None:
+    def __init__(self, metadata: MetadataLog, context: ContextOf, tasks: Spawns, mutations: MutationRates) -> None:
         self._metadata = metadata
         self._context = context
+        self._mutations = mutations
         self._tasks = tasks
         self._under_way: set[str] = set()
 
-    def ask_for(self, names: Sequence[str]) -> None:
-        """Returns at once. Internal topics are not made here: whoever needs one knows how it has to be."""
+    def ask_for(self, names: Sequence[str], client: Client) -> None:
+        """Returns at once. Internal topics are not made here: whoever needs one knows how it has to be.
+
+        Partitions count against the quota of the client, and are not made while that is used up.
+        """
         room = UNDER_WAY_MAX - len(self._under_way)
         new = [name for name in names if name not in self._under_way and name not in INTERNAL_TOPICS][:room]
         if new:
             self._under_way.update(new)
-            self._tasks.create_task(self._create(new), name="topics-on-demand")
+            self._tasks.create_task(self._create(new, client), name="topics-on-demand")
 
-    async def _create(self, names: list[str]) -> None:
+    async def _create(self, names: list[str], client: Client) -> None:
         wanted = [NewTopic(name) for name in names]
+        account = self._mutations.account(client, is_strict=True)
         try:
-            created = await self._metadata.perform(lambda image: topics.create(image, wanted, self._context(image)))
+            created = await self._metadata.perform(
+                lambda image: topics.create(image, wanted, self._context(image), charge=account.charge)
+            )
         except BrokerError as error:
             created = tuple(Created(name, error) for name in names)
         finally:

@@ -1,7 +1,7 @@
 """Creating, growing and deleting topics."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -31,6 +31,13 @@ PARTITIONS_MAX = 10_000
 """In one request: its records go into one batch."""
 AS_DEFAULT = -1
 
+Charge = Callable[[int], object]
+"""Told how many partitions are made or deleted, before that is decided. It may raise a BrokerError against it."""
+
+
+def for_nothing(_partitions: int) -> None:
+    """Nobody counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class NewTopic:
@@ -57,7 +64,12 @@ class Created(NamedTuple):
 
 
 def create(
-    image: Image, topics: Sequence[NewTopic], context: Context, *, validate_only: bool = False
+    image: Image,
+    topics: Sequence[NewTopic],
+    context: Context,
+    *,
+    validate_only: bool = False,
+    charge: Charge = for_nothing,
 ) -> Decision[tuple[Created, ...]]:
     """Raises PolicyViolation for more than can be done at once; what is wrong with one topic is its own outcome.
 
@@ -72,7 +84,7 @@ def create(
         try:
             if asked[topic.name] > 1:
                 raise InvalidRequest(f"topic {topic.name} is asked for more than once")
-            decided, outcomes[topic.name] = _create(image, topic, context)
+            decided, outcomes[topic.name] = _create(image, topic, context, charge)
             records += decided
         except BrokerError as error:
             outcomes[topic.name] = error
@@ -86,10 +98,11 @@ def _partitions_asked(topic: NewTopic, context: Context) -> int:
     return context.default_partitions if topic.partitions == AS_DEFAULT else max(topic.partitions, 0)
 
 
-def _create(image: Image, topic: NewTopic, context: Context) -> tuple[list[Message], CreatedTopic]:
+def _create(image: Image, topic: NewTopic, context: Context, charge: Charge) -> tuple[list[Message], CreatedTopic]:
     _check_new_name(image, topic.name)
     config_records = _config_records(image, topic, context)
     partitions = _assigned(image, topic) if topic.assignments else _placed(image, topic, context)
+    charge(len(partitions))
     topic_id = context.unused_uuid()
     records: list[Message] = [TopicRecord(name=topic.name, topic_id=topic_id), *config_records]
     records += (
@@ -180,7 +193,7 @@ class Grown(NamedTuple):
 
 
 def create_partitions(
-    image: Image, growths: Sequence[Growth], *, validate_only: bool = False
+    image: Image, growths: Sequence[Growth], *, validate_only: bool = False, charge: Charge = for_nothing
 ) -> Decision[tuple[Grown, ...]]:
     """Partitions can be added, not taken away."""
     asked = Counter(growth.name for growth in growths)
@@ -190,7 +203,7 @@ def create_partitions(
         try:
             if asked[growth.name] > 1:
                 raise InvalidRequest(f"topic {growth.name} is named more than once")
-            records += _grow(image, growth)
+            records += _grow(image, growth, charge)
             outcomes[growth.name] = None
         except BrokerError as error:
             outcomes[growth.name] = error
@@ -198,7 +211,7 @@ def create_partitions(
     return Decision(() if validate_only else tuple(records), reply)
 
 
-def _grow(image: Image, growth: Growth) -> list[Message]:
+def _grow(image: Image, growth: Growth, charge: Charge) -> list[Message]:
     topic = image.topics.get(growth.name)
     if topic is None:
         raise UnknownTopicOrPartition(f"there is no topic {growth.name}")
@@ -209,13 +222,12 @@ def _grow(image: Image, growth: Growth) -> list[Message]:
     if len(numbers) > PARTITIONS_MAX:
         raise PolicyViolation(f"more than {PARTITIONS_MAX} partitions in one request")
     replication_factor = len(next(iter(topic.partitions.values())).replicas)
+    if growth.assignments is not None and len(growth.assignments) != len(numbers):
+        raise InvalidReplicaAssignment(f"{len(growth.assignments)} assignment(s) for {len(numbers)} new partition(s)")
+    charge(len(numbers))
     if growth.assignments is None:
         partitions = _new_partitions(image, numbers, replication_factor)
     else:
-        if len(growth.assignments) != len(numbers):
-            raise InvalidReplicaAssignment(
-                f"{len(growth.assignments)} assignment(s) for {len(numbers)} new partition(s)"
-            )
         for replicas in growth.assignments:
             check_assignment(image, replicas, replication_factor)
         partitions = [
@@ -243,7 +255,9 @@ class Deleted(NamedTuple):
     error: BrokerError | None
 
 
-def delete(image: Image, doomed: Sequence[Doomed], context: Context) -> Decision[tuple[Deleted, ...]]:
+def delete(
+    image: Image, doomed: Sequence[Doomed], context: Context, *, charge: Charge = for_nothing
+) -> Decision[tuple[Deleted, ...]]:
     """Raises TopicDeletionDisabled where delete.topic.enable says so. A topic that is named twice stays."""
     if not context.delete_topic_enable:
         raise TopicDeletionDisabled("delete.topic.enable is false")
@@ -260,8 +274,20 @@ def delete(image: Image, doomed: Sequence[Doomed], context: Context) -> Decision
         again = topic.id in going or asked[Doomed(id=topic.id)] > 1
         refusal = InvalidRequest(f"topic {topic.name} is named more than once") if again else None
         going[topic.id] = Deleted(topic.name, topic.id, refusal)
-    records = tuple(RemoveTopicRecord(topic_id=each.id) for each in going.values() if each.error is None)
-    return Decision(records, (*reply, *going.values()))
+    charged = [_charged(image, each, charge) for each in going.values()]
+    records = tuple(RemoveTopicRecord(topic_id=each.id) for each in charged if each.error is None)
+    return Decision(records, (*reply, *charged))
+
+
+def _charged(image: Image, deleted: Deleted, charge: Charge) -> Deleted:
+    topic = image.topics.by_id(deleted.id)
+    if deleted.error is not None or topic is None:
+        return deleted
+    try:
+        charge(len(topic.partitions))
+    except BrokerError as error:
+        return deleted._replace(error=error)
+    return deleted
 
 
 def _check_doomed(doomed: Doomed, times: int) -> None:

@@ -3,7 +3,7 @@
 A raw non-blocking socket on the loop's readiness events: bytes are received into buffers that are used again, and
 replies are sent without an intermediate copy. Memory is bounded: it follows what a client sent, not what it announced,
 and a connection with too many requests under way, or too much waiting to be sent, is not read from until half of that
-is gone.
+is gone. One whose client is over its quota is not read from for a time.
 """
 
 import asyncio
@@ -102,6 +102,7 @@ class Connection:
         "_filled",
         "_frame_size",
         "_handler",
+        "_held_back",
         "_is_refused",
         "_limits",
         "_loop",
@@ -137,6 +138,8 @@ class Connection:
         self._awaits_turn = False
         self._is_refused = False
         """A request was refused: what comes after it is not looked at."""
+        self._held_back: asyncio.TimerHandle | None = None
+        """Until this timer ends, what comes is not looked at."""
         self._replies: list[Reply] = []  # never many; a deque takes 760 bytes, also of a connection that is idle
         self._outgoing = Outgoing()
         self._writing = False
@@ -188,10 +191,31 @@ class Connection:
         limits, outgoing = self._limits, self._outgoing
         return (
             not (self.is_reading or self._feeding or self._is_refused or self._awaits_turn or self.is_closed)
+            and self._held_back is None
             and len(self._replies) <= limits.under_way_max // 2
             and outgoing.size <= limits.waiting_bytes_max // 2
             and len(outgoing) <= limits.waiting_parts_max // 2
         )
+
+    def hold_back(self, ms: int) -> None:
+        """Read nothing for so long, nor look at what was read already: the client used more than it may.
+
+        Answers leave all the same. Of two such times the one that ends later counts.
+        """
+        if self.is_closed:
+            return
+        until = self._loop.time() + ms / 1000
+        if self._held_back is not None:
+            if self._held_back.when() >= until:
+                return
+            self._held_back.cancel()
+        self._held_back = self._loop.call_at(until, self._let_go)
+        self._pause()
+
+    def _let_go(self) -> None:
+        self._held_back = None
+        if self._may_read_on:
+            self._read_on()
 
     def _on_readable(self) -> None:
         buffer = self._buffer
@@ -231,7 +255,7 @@ class Connection:
         turn_end = time.perf_counter() + limits.turn_s
         self._feeding = True
         while end - at >= 4 and not self.is_closed:
-            if self._is_refused or ((self._replies or outgoing) and self._is_full):
+            if self._is_refused or self._held_back or ((self._replies or outgoing) and self._is_full):
                 self._pause()
                 break
             (size,) = _SIZE.unpack_from(data, at)
@@ -364,6 +388,9 @@ class Connection:
         if self.is_closed:
             return
         self._pause()
+        if self._held_back is not None:
+            self._held_back.cancel()
+            self._held_back = None
         if self._writing:
             self._loop.remove_writer(self._sock.fileno())
         self.is_closed = True

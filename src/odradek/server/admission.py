@@ -1,9 +1,13 @@
 """Who may connect to a node: its settings, and what its share of file handles allows."""
 
 import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from odradek.model.broker_config import BrokerConfig
+from odradek.broker.quotas.connections import CreationRates
+from odradek.model.broker_config import BROKER_KEYS, BrokerConfig
 from odradek.model.broker_config.addresses import parse_counts
+from odradek.model.errors import InvalidConfig
 from odradek.net.connection import Limits
 from odradek.net.listener import Admission
 
@@ -21,12 +25,42 @@ def connections_within(handles: int, files: int) -> int:
     return max(_CONNECTIONS_LEAST, handles - files - _HANDLES_RESERVED)
 
 
-def admission_of(config: BrokerConfig, connections_max: int) -> Admission:
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """What is asked of each of a node's listeners, by its name."""
+
+    names: tuple[str, ...]
+    texts: Mapping[str, str]
+    """All that is set, by the names of settings."""
+
+    def of_each(self, setting: str, default: int) -> dict[str, int]:
+        """What is set for a listener alone, or else for all."""
+        return {name: self._of(name, setting, default) for name in self.names}
+
+    def _of(self, name: str, setting: str, default: int) -> int:
+        text = self.texts.get(f"listener.name.{name.lower()}.{setting}")
+        try:
+            value: int = default if text is None else BROKER_KEYS[setting].parse(text)
+        except InvalidConfig:
+            return default  # another node took it
+        return value
+
+    def protected(self, config: BrokerConfig) -> str | None:
+        """The one that brokers talk through, if there are others."""
+        inter_broker = config.inter_broker_name
+        return inter_broker if len(self.names) > 1 and inter_broker in self.names else None
+
+
+def admission_of(config: BrokerConfig, connections_max: int, listeners: Listeners) -> Admission:
+    """`connections_max` is what file handles allow."""
     overrides = parse_counts(config.max_connections_per_ip_overrides)
     return Admission(
         connections_max=min(config.max_connections, connections_max),
+        handles_max=connections_max,
+        per_listener_max=listeners.of_each("max.connections", config.max_connections),
+        protected=listeners.protected(config),
         per_ip_max=config.max_connections_per_ip,
-        per_ip_overrides={ip: count for host, count in overrides.items() for ip in _addresses_of(host)},
+        per_ip_overrides={ip: count for host, count in overrides.items() for ip in addresses_of(host)},
         idle_ms_max=config.connections_max_idle_ms,
         backlog=config.socket_listen_backlog_size,
         # Not by default: the system finds better sizes than Kafka's 100 KB (docs/adr/0007).
@@ -37,11 +71,16 @@ def admission_of(config: BrokerConfig, connections_max: int) -> Admission:
     )
 
 
+def creation_rates_of(config: BrokerConfig, listeners: Listeners) -> CreationRates:
+    rate = config.max_connection_creation_rate
+    return CreationRates(rate, listeners.of_each("max.connection.creation.rate", rate), listeners.protected(config))
+
+
 def limits_of(config: BrokerConfig) -> Limits:
     return Limits(frame_bytes_max=config.socket_request_max_bytes)
 
 
-def _addresses_of(host: str) -> set[str]:
+def addresses_of(host: str) -> set[str]:
     """As they look on a connection. A host that has none here cannot connect either."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)

@@ -15,6 +15,7 @@ from odradek.broker.groups import Groups
 from odradek.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
+    alter_client_quotas,
     alter_configs,
     alter_partition_reassignments,
     alter_replica_log_dirs,
@@ -27,6 +28,7 @@ from odradek.broker.handlers import (
     delete_groups,
     delete_records,
     delete_topics,
+    describe_client_quotas,
     describe_cluster,
     describe_configs,
     describe_groups,
@@ -68,6 +70,7 @@ from odradek.broker.loggers import Loggers
 from odradek.broker.markers import Markers
 from odradek.broker.moves import Moves
 from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.settings import Settings
 from odradek.broker.telemetry import Telemetry
@@ -104,24 +107,28 @@ class Parts:
     cordons: Cordons
 
 
-def served_by(node: Parts) -> dict[int, Served]:
+def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
     broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
     groups = node.groups
     config = settings.now(broker.image)
     sessions = FetchSessions(node.clock, SystemRandom(), config.max_incremental_fetch_session_cache_slots)
-    on_demand = TopicsOnDemand(log, context, node.tasks)
+    on_demand = TopicsOnDemand(log, context, node.tasks, quotas.mutations)
     coordinator_topics = CoordinatorTopics(log, context, settings)
     loggers = Loggers()
     transactions = node.transactions
     current = partial(_current, broker, settings)
     is_verifying = partial(_is_verifying, current)
-    producing = produce.Produce(broker, TransactionalProduce(broker, transactions, node.clock, is_verifying).gate_for)
+    gates = TransactionalProduce(broker, transactions, node.clock, is_verifying)
+    producing = produce.Produce(broker, gates.gate_for, quotas.produced)
     committing, beating = offset_commit.OffsetCommit(groups), heartbeat.Heartbeat(groups)
     offsets_in_txn = txn_offset_commit.TxnOffsetCommit(broker, groups, transactions, node.clock, is_verifying)
     has_consumer_protocol = _has_consumer_protocol(broker, config)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, producing.handle, INT_MAX, producing.handle_single),
-        1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, node.read_ahead, config.fetch_max_bytes).handle),
+        1: Served(
+            fetch.VERSIONS,
+            fetch.Fetch(broker, sessions, node.read_ahead, quotas.fetched, config.fetch_max_bytes).handle,
+        ),
         2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         3: Served(metadata.VERSIONS, metadata.Metadata(broker, settings, on_demand).handle),
         8: Served(offset_commit.VERSIONS, committing.handle, handle_body=committing.handle_single),
@@ -133,8 +140,8 @@ def served_by(node: Parts) -> dict[int, Served]:
         14: Served(sync_group.VERSIONS, sync_group.SyncGroup(groups).handle),
         15: Served(describe_groups.VERSIONS, describe_groups.DescribeGroups(groups).handle),
         16: Served(list_groups.VERSIONS, list_groups.ListGroups(groups).handle),
-        19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context, settings).handle),
-        20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context).handle),
+        19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context, settings, quotas.mutations).handle),
+        20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context, quotas.mutations).handle),
         21: Served(delete_records.VERSIONS, delete_records.DeleteRecords(broker, node.logs, node.pool).handle),
         22: Served(
             init_producer_id.VERSIONS,
@@ -152,7 +159,7 @@ def served_by(node: Parts) -> dict[int, Served]:
         33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings, node.cordons).handle),
         34: Served(alter_replica_log_dirs.VERSIONS, alter_replica_log_dirs.AlterReplicaLogDirs(node.moves).handle),
         35: Served(describe_log_dirs.VERSIONS, describe_log_dirs.DescribeLogDirs(broker, node.logs, node.pool).handle),
-        37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log).handle),
+        37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log, quotas.mutations).handle),
         42: Served(delete_groups.VERSIONS, delete_groups.DeleteGroups(groups).handle),
         43: Served(elect_leaders.VERSIONS, elect_leaders.ElectLeaders(log, context).handle),
         44: Served(
@@ -175,6 +182,8 @@ def served_by(node: Parts) -> dict[int, Served]:
         51: Served(
             alter_user_scram_credentials.VERSIONS, alter_user_scram_credentials.AlterUserScramCredentials(log).handle
         ),
+        48: Served(describe_client_quotas.VERSIONS, describe_client_quotas.DescribeClientQuotas(broker).handle),
+        49: Served(alter_client_quotas.VERSIONS, alter_client_quotas.AlterClientQuotas(log, node.pool).handle),
         55: Served(describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(log, broker.node_id, node.clock).handle),
         57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),

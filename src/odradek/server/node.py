@@ -11,6 +11,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from time import perf_counter
 from typing import NamedTuple
 
 from odradek.broker.broker import Broker
@@ -18,6 +19,7 @@ from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.moves import Moves
 from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
@@ -32,12 +34,19 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
 from odradek.model.errors import InvalidConfig, StorageFailed
 from odradek.model.topic_config import TopicConfig
-from odradek.net.listener import Listener
+from odradek.net.listener import Admission, Listener
 from odradek.quorum.formatting import Identity
 from odradek.quorum.metadata_log import MetadataLog
-from odradek.server.admission import admission_of, connections_within, limits_of
+from odradek.server.admission import (
+    Listeners,
+    addresses_of,
+    admission_of,
+    connections_within,
+    creation_rates_of,
+    limits_of,
+)
 from odradek.server.apis import Parts, served_by
-from odradek.server.clock import SystemClock
+from odradek.server.clock import SystemClock, monotonic_ms
 from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.identity import new_uuid, take_identity
 from odradek.server.lost_directories import LostDirectories
@@ -299,14 +308,18 @@ class Node:
 
     def _serve(self, parts: Parts, housekeeping: Housekeeping) -> None:
         tasks = parts.tasks
-        config = self._settings.now(parts.metadata.image)
-        listener = Listener(
-            Dispatch(served_by(parts), tasks), admission_of(config, self._connections_max), limits_of(config)
-        )
+        image = parts.metadata.image
+        config = self._settings.now(image)
+        quotas = Quotas(config, monotonic_ms, perf_counter, addresses_of)
+        quotas.begin(image)
+        parts.metadata.subscribe(quotas.change)
+        dispatch = Dispatch(served_by(parts, quotas), tasks, quotas.requests)
+        listener = Listener(dispatch, Admission(), limits_of(config), quotas.connections)
         self._stack.callback(listener.close)
-        parts.metadata.subscribe(partial(self._change_admission, listener))
+        self._admit(listener, quotas, image)
+        parts.metadata.subscribe(partial(self._change_admission, listener, quotas))
         for each in self._setting.listening:
-            local = listener.open(each.host, each.port)
+            local = listener.open(each.host, each.port, each.name)
             self.addresses.append(local)
             if each.advertised is not None:
                 parts.broker.advertise(local, each.advertised)
@@ -330,9 +343,16 @@ class Node:
         """For those who do not ask each time what is set."""
         logs.producer_expiry_ms = self._settings.now(image).producer_id_expiration_ms
 
-    def _change_admission(self, listener: Listener, delta: Delta, image: Image) -> None:
+    def _change_admission(self, listener: Listener, quotas: Quotas, delta: Delta, image: Image) -> None:
         if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
-            listener.change_admission(admission_of(self._settings.now(image), self._connections_max))
+            self._admit(listener, quotas, image)
+
+    def _admit(self, listener: Listener, quotas: Quotas, image: Image) -> None:
+        """Who may connect, and how fast, as the settings of an image say it."""
+        config = self._settings.now(image)
+        listeners = Listeners(tuple(each.name for each in self._setting.listening), self._settings.texts(image))
+        quotas.connections.change_settings(creation_rates_of(config, listeners))
+        listener.change_admission(admission_of(config, self._connections_max, listeners))
 
     def _make_the_rest(self, replicas: Replicas) -> None:
         if not self._is_abandoned:

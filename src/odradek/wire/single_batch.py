@@ -23,6 +23,8 @@ _END = b"\x00\x00\x00"
 _ANSWER_BEGIN = Struct(">ii x B")
 _ANSWER_END = Struct(">B ihqqq B x x x i x")
 _NO_ERRORS = 1
+_THROTTLE_TIME = Struct(">i x")
+"""What an answer ends with."""
 
 
 class SingleBatch(NamedTuple):
@@ -73,3 +75,8 @@ def answer(
     name = topic if version >= BY_ID_SINCE else bytes((len(topic) + 1,)) + topic
     end = _ANSWER_END.pack(_ONE, batch.partition, 0, base_offset, append_time, log_start, _NO_ERRORS, 0)
     return _ANSWER_BEGIN.pack(6 + len(name) + len(end), correlation_id, _ONE) + name + end
+
+
+def throttled(answer: bytes, throttle_time_ms: int) -> bytes:
+    """The same answer to a client that is to wait."""
+    return answer[: -_THROTTLE_TIME.size] + _THROTTLE_TIME.pack(throttle_time_ms)

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.broker_config import BrokerConfig
-from odradek.server.admission import admission_of, connections_within
+from odradek.server.admission import Listeners, admission_of, connections_within
 
 
 def test_limits_on_connections_are_those_of_the_settings() -> None:
@@ -20,10 +20,10 @@ def test_limits_on_connections_are_those_of_the_settings() -> None:
             "connections.max.idle.ms": "1000",
         }
     )
-    admission = admission_of(config, connections_max=100)
+    admission = admission_of(config, 100, Listeners(("PLAINTEXT",), config.given))
     assert (admission.connections_max, admission.per_ip_max, admission.idle_ms_max) == (7, 5, 1000)
     assert admission.per_ip_overrides == {"127.0.0.1": 3}
-    assert admission_of(config, connections_max=4).connections_max == 4
+    assert admission_of(config, 4, Listeners(("PLAINTEXT",), config.given)).connections_max == 4
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_buffers_are_left_to_the_system_unless_somebody_set_them(
     given: dict[str, str], expected: tuple[int, int]
 ) -> None:
     values = {name.replace(".", "_"): int(value) for name, value in given.items()}
-    admission = admission_of(BrokerConfig(given=given, **values), 100)
+    admission = admission_of(BrokerConfig(given=given, **values), 100, Listeners((), given))
     assert (admission.send_buffer_bytes, admission.receive_buffer_bytes) == expected
 
 

@@ -1,6 +1,7 @@
 """CreatePartitions, versions 0 to 3."""
 
 from odradek.broker.call import Call
+from odradek.broker.quotas.mutations import MutationRates
 from odradek.controller import topics
 from odradek.controller.topics import Grown, Growth
 from odradek.model.errors import BrokerError
@@ -11,23 +12,30 @@ from odradek.wire.messages.create_partitions import (
     CreatePartitionsTopic,
     CreatePartitionsTopicResult,
 )
+from odradek.wire.schema import Message
 
 VERSIONS = (0, 3)
+_STRICT_SINCE = 3
+"""Older clients do not know that a quota can refuse them: they are served, and wait."""
 
 
 class CreatePartitions:
-    def __init__(self, metadata: MetadataLog) -> None:
+    def __init__(self, metadata: MetadataLog, mutations: MutationRates) -> None:
         self._metadata = metadata
+        self._mutations = mutations
 
-    async def handle(self, _call: Call, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
+    async def handle(self, call: Call, request: CreatePartitionsRequest) -> Message:
         growths = [_growth(topic) for topic in request.topics]
+        account = self._mutations.account(call, is_strict=call.version >= _STRICT_SINCE)
         try:
             grown = await self._metadata.perform(
-                lambda image: topics.create_partitions(image, growths, validate_only=request.validate_only)
+                lambda image: topics.create_partitions(
+                    image, growths, validate_only=request.validate_only, charge=account.charge
+                )
             )
         except BrokerError as error:
             grown = tuple(Grown(growth.name, error) for growth in growths)
-        return CreatePartitionsResponse(results=tuple(map(_result, grown)))
+        return call.throttled(CreatePartitionsResponse(results=tuple(map(_result, grown))), account.wait_ms())
 
 
 def _growth(topic: CreatePartitionsTopic) -> Growth:

@@ -2,6 +2,7 @@
 
 from odradek.broker import shown_settings
 from odradek.broker.call import Call
+from odradek.broker.quotas.mutations import MutationRates
 from odradek.broker.settings import Settings
 from odradek.controller import topics
 from odradek.controller.context import ContextOf
@@ -15,25 +16,36 @@ from odradek.wire.messages.create_topics import (
     CreateTopicsRequest,
     CreateTopicsResponse,
 )
+from odradek.wire.schema import Message
 
 VERSIONS = (2, 7)
+_STRICT_SINCE = 6
+"""Older clients do not know that a quota can refuse them: they are served, and wait."""
 
 
 class CreateTopics:
-    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings) -> None:
+    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings, mutations: MutationRates) -> None:
         self._metadata = metadata
         self._context = context
         self._settings = settings
+        self._mutations = mutations
 
-    async def handle(self, _call: Call, request: CreateTopicsRequest) -> CreateTopicsResponse:
+    async def handle(self, call: Call, request: CreateTopicsRequest) -> Message:
         wanted = [_new_topic(topic) for topic in request.topics]
+        account = self._mutations.account(call, is_strict=call.version >= _STRICT_SINCE)
         try:
             created = await self._metadata.perform(
-                lambda image: topics.create(image, wanted, self._context(image), validate_only=request.validate_only)
+                lambda image: topics.create(
+                    image,
+                    wanted,
+                    self._context(image),
+                    validate_only=request.validate_only,
+                    charge=account.charge,
+                )
             )
         except BrokerError as error:
             created = tuple(Created(topic.name, error) for topic in wanted)
-        return CreateTopicsResponse(topics=tuple(map(self._result, created)))
+        return call.throttled(CreateTopicsResponse(topics=tuple(map(self._result, created))), account.wait_ms())
 
     def _result(self, created: Created) -> CreatableTopicResult:
         outcome = created.outcome

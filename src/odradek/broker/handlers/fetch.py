@@ -8,6 +8,7 @@ from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER, Handled
 from odradek.broker.fetch_sessions import Context, FetchSessions, Found, Wanted
 from odradek.broker.partition import Partition
+from odradek.broker.quotas.byte_rates import ByteRates
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.sending import PinnedSlice
 from odradek.broker.waiting import Awaited, WaitingFetch
@@ -89,12 +90,13 @@ class _Terms(NamedTuple):
 
 class Fetch:
     def __init__(
-        self, broker: Broker, sessions: FetchSessions, read_ahead: ReadAhead, bytes_max: int = INT_MAX
+        self, broker: Broker, sessions: FetchSessions, read_ahead: ReadAhead, rates: ByteRates, bytes_max: int = INT_MAX
     ) -> None:
-        """`bytes_max` is fetch.max.bytes."""
+        """`rates` are those that clients have a quota of; `bytes_max` is fetch.max.bytes."""
         self._broker = broker
         self._sessions = sessions
         self._read_ahead = read_ahead
+        self._rates = rates
         self._bytes_max = bytes_max
 
     def handle(self, call: Call, request: FetchRequest) -> Handled:
@@ -114,19 +116,27 @@ class Fetch:
                 return self._answer_from_disk(call, context, request, reads)
             elif read.is_urgent:
                 is_urgent = True
-        wanted = min(request.min_bytes, request.max_bytes, self._bytes_max)
+        wanted = min(request.min_bytes, self._room(call, request))
         if have >= wanted or is_urgent:
             return self._response(call, context, request, reads)
         awaited = [_awaited(read.partition, request) for read in reads if read.partition]
 
         def answer() -> None:
             call.connection.no_longer_when_closed(wait.cancel)
-            if not call.connection.is_closed:
-                call.respond(self._answer(call, context, request))
+            self._answer_late(call, context, request)
 
         wait = WaitingFetch(awaited, wanted - have, request.max_wait_ms, answer)
         call.connection.when_closed(wait.cancel)
         return LATER
+
+    def _answer_late(self, call: Call, context: Context, request: FetchRequest) -> None:
+        if call.connection.is_closed:
+            return
+        if call.times is not None:
+            call.times.begin(call)
+        call.respond(self._answer(call, context, request))
+        if call.times is not None:
+            call.times.end(call)
 
     def _answer(self, call: Call, context: Context, request: FetchRequest) -> FetchResponse:
         """What is there now. Most likely it was just appended, so whether it is in memory is not asked."""
@@ -153,7 +163,7 @@ class Fetch:
     def _read_all(self, call: Call, context: Context, request: FetchRequest, *, cached: bool) -> list[_Read]:
         """In the order that they are wanted in, which turns from request to request so that none is left out."""
         terms = _Terms.of(call.version, request, cached=cached)
-        room = min(request.max_bytes, self._bytes_max)
+        room = self._room(call, request)
         reads = []
         one_batch = True
         for each in context.wanted:
@@ -163,6 +173,11 @@ class Fetch:
                 one_batch = False
             reads.append(read)
         return reads
+
+    def _room(self, call: Call, request: FetchRequest) -> int:
+        """How many bytes the answer may have."""
+        most = self._rates.most_at_once(call) if self._rates.is_set else INT_MAX
+        return min(request.max_bytes, self._bytes_max, most)
 
     def _read(self, wanted: Wanted, terms: "_Terms", room: int, *, one_batch: bool) -> _Read:
         partition = None
@@ -188,7 +203,10 @@ class Fetch:
         return _Read(wanted, partition, part)
 
     def _response(self, call: Call, context: Context, request: FetchRequest, reads: list[_Read]) -> FetchResponse:
-        """Partitions that are not here come last."""
+        """Partitions that are not here come last. To a client that is over its quota nothing is told of any."""
+        wait_ms = self._hold_back(call, reads) if self._rates.is_set or call.times is not None else 0
+        if wait_ms:
+            return FetchResponse(throttle_time_ms=wait_ms, session_id=context.session_id)
         committed = request.isolation_level == _READ_COMMITTED
         found = [
             Found(read.wanted.place, self._data(call.version, read, committed=committed), read.part is not None)
@@ -200,6 +218,16 @@ class Fetch:
             for (topic, topic_id), group in groupby(told, lambda each: each.place[:2])
         )
         return FetchResponse(session_id=session_id, responses=topics, node_endpoints=self._endpoints(call, reads))
+
+    def _hold_back(self, call: Call, reads: list[_Read]) -> int:
+        """For how many ms, as its quotas ask for it with these records. They do not count then: they do not leave."""
+        size = sum(read.part.size for read in reads if read.part is not None)
+        for_time_ms = call.times.charge(call) if call.times is not None else 0
+        wait_ms = max(for_time_ms, self._rates.charge(call, size))
+        if wait_ms:
+            self._rates.take_back(call, size)
+            call.connection.hold_back(wait_ms)
+        return wait_ms
 
     def _endpoints(self, call: Call, reads: list[_Read]) -> tuple[NodeEndpoint, ...]:
         """Where the leaders are that the answer names, for consumers. A follower knows."""

@@ -62,7 +62,8 @@ class Metadata:
         if any(each.topic_id != NO_UUID for each in request.topics):
             return self._by_id(request.topics, operations)
         names = list(dict.fromkeys(each.name or "" for each in request.topics))
-        return self._by_name(names, operations, create=request.allow_auto_topic_creation)
+        create = request.allow_auto_topic_creation
+        return self._by_name(names, operations, makes_them_for=call if create else None)
 
     def _all_topics(self, operations: int) -> tuple[MetadataResponseTopic, ...]:
         topics = self._broker.image.topics
@@ -84,8 +85,10 @@ class Metadata:
                 found.append(_topic(topic, operations))
         return (*missing, *found)
 
-    def _by_name(self, names: list[str], operations: int, *, create: bool) -> tuple[MetadataResponseTopic, ...]:
-        """Those that are not there come last."""
+    def _by_name(
+        self, names: list[str], operations: int, *, makes_them_for: Call | None
+    ) -> tuple[MetadataResponseTopic, ...]:
+        """Those that are not there come last, and may be made."""
         image = self._broker.image
         found, failed, missing = [], [], []
         for name in names:
@@ -99,8 +102,8 @@ class Metadata:
                 raise UnknownTopicOrPartition(f"there is no topic {name}")
             except BrokerError as error:
                 failed.append(_failure(name, NO_UUID, error, operations))
-        if missing and create and self._settings.now(image).auto_create_topics_enable:
-            self._on_demand.ask_for(missing)
+        if missing and makes_them_for is not None and self._settings.now(image).auto_create_topics_enable:
+            self._on_demand.ask_for(missing, makes_them_for)
         return (*found, *failed)
 
 

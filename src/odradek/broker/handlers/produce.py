@@ -12,6 +12,7 @@ from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER, NOT_MINE, Handled
 from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.partition import Partition
+from odradek.broker.quotas.byte_rates import ByteRates
 from odradek.broker.transactional_produce import (
     OPEN,
     Gate,
@@ -63,10 +64,14 @@ _ACKS_WITH_ANSWER = (1, -1)
 
 
 class Produce:
-    def __init__(self, broker: Broker, gate_for: GateFor) -> None:
-        """`gate_for` says of requests with batches of transactions what of them may be written."""
+    def __init__(self, broker: Broker, gate_for: GateFor, rates: ByteRates) -> None:
+        """`gate_for` says of requests with batches of transactions what of them may be written.
+
+        `rates` are those that clients have a quota of.
+        """
         self._broker = broker
         self._gate_for = gate_for
+        self._rates = rates
 
     def handle(self, call: Call, request: ProduceRequest) -> Handled:
         if not is_transactional(request):
@@ -104,7 +109,7 @@ class Produce:
         response = ProduceResponse(responses=tuple(answers))
         if work.unsynced:
             return self._answer_when_synced(call, request, response, work.unsynced)
-        return response if request.acks else self._answer(call, request, response)
+        return self._answer(call, request, response)
 
     def handle_single(self, call: Call, body: memoryview) -> Handled:
         """A request with one batch for one partition of a topic that needs no sync; NOT_MINE for any other."""
@@ -129,12 +134,27 @@ class Produce:
                 topic_id=bytes(single.topic) if by_id else NO_UUID,
                 partition_responses=(_failure(single.partition, error, partition),),
             )
-            return ProduceResponse(responses=(failed,))
+            return self._throttled(call, ProduceResponse(responses=(failed,)))
         answer = single_batch.answer(version, call.correlation_id, single, base_offset, append_time, log.start_offset)
+        if self._rates.is_set and (wait_ms := self._hold_back(call)):
+            answer = single_batch.throttled(answer, wait_ms)
         call.reply.send((answer,))
         return LATER
 
+    def _hold_back(self, call: Call) -> int:
+        """For how many ms, as its quota asks for it with the bytes of this request."""
+        wait_ms = self._rates.charge(call, call.size)
+        if wait_ms:
+            call.connection.hold_back(wait_ms)
+        return wait_ms
+
+    def _throttled(self, call: Call, response: ProduceResponse) -> ProduceResponse:
+        wait_ms = self._hold_back(call) if self._rates.is_set else 0
+        return replace(response, throttle_time_ms=wait_ms) if wait_ms else response
+
     def _answer(self, call: Call, request: ProduceRequest, response: ProduceResponse) -> ProduceResponse | None:
+        """Without acknowledgement a client is held back all the same, and not told."""
+        response = self._throttled(call, response)
         if request.acks != 0:
             return response
         if any(part.error_code for topic in response.responses for part in topic.partition_responses):

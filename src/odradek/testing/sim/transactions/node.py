@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch
+from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
 from odradek.coordinators import loading, runtime
@@ -188,8 +189,11 @@ class Node:
             groups=running.coordinators.groups,
             transactions=running.coordinators.transactions,
             markers=running.coordinators.markers,
+            cordons=cast("Any", None),
+            moves=cast("Any", None),
         )
-        running.dispatch = _Dispatch(served_by(parts), cast("Any", loop))
+        quotas = Quotas(self._config, clock.now_ms, loop.time)
+        running.dispatch = _Dispatch(served_by(parts, quotas), cast("Any", loop), quotas.requests)
 
 
 class _Running:

@@ -1,0 +1,83 @@
+"""Clients that send as fast as they may, in time that passes without anybody waiting."""
+
+import heapq
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+
+from odradek.broker.quotas.byte_rates import ByteRates
+from odradek.broker.quotas.limits import Limits
+from odradek.broker.quotas.rate import Windows
+
+BOUND = 1_000_000
+
+
+class Client(NamedTuple):
+    user: str
+    client_id: str
+
+
+class Stage:
+    """Clients that share a quota, each with one request at a time."""
+
+    def __init__(self, bound: float, clients: int, turn_ms: int) -> None:
+        self.now_ms = 0
+        self.rates = ByteRates(Windows(), lambda: self.now_ms)
+        self.rates.change(Limits({("alice", ""): bound}))
+        self._turn_ms = turn_ms
+        self._due = [(number, Client("alice", f"client-{number}")) for number in range(clients)]
+
+    def run(self, ask: Callable[[Client], tuple[int, int]], seconds: int) -> int:
+        """`ask` gives the bytes that a client got through, and how long it is to wait. Returns the sum of bytes."""
+        total = 0
+        heapq.heapify(self._due)
+        while self._due[0][0] < seconds * 1000:
+            self.now_ms, client = heapq.heappop(self._due)
+            size, wait_ms = ask(client)
+            total += size
+            heapq.heappush(self._due, (self.now_ms + max(wait_ms, self._turn_ms), client))
+        return total
+
+
+def produced(bound: float, clients: int, size: int, turn_ms: int, seconds: int = 10) -> float:
+    """How many times the quota."""
+    stage = Stage(bound, clients, turn_ms)
+    return stage.run(lambda client: (size, stage.rates.charge(client, size)), seconds) / bound / seconds
+
+
+def fetched(bound: float, clients: int, size: int, turn_ms: int, seconds: int = 10) -> float:
+    stage = Stage(bound, clients, turn_ms)
+
+    def fetch(client: Client) -> tuple[int, int]:
+        found = min(size, stage.rates.most_at_once(client))
+        wait_ms = stage.rates.charge(client, found)
+        if wait_ms:
+            stage.rates.take_back(client, found)
+            return 0, wait_ms
+        return found, 0
+
+    return stage.run(fetch, seconds) / bound / seconds
+
+
+@pytest.mark.parametrize("use", [produced, fetched])
+@pytest.mark.parametrize(("clients", "size"), [(1, 5_000), (1, 16_384), (1, 90_000), (10, 1_000), (10, 16_384)])
+@pytest.mark.parametrize("turn_ms", [2, 45])
+@pytest.mark.parametrize("seconds", [10, 40])
+def test_clients_that_want_more_get_their_quota(
+    use: Callable[..., float], clients: int, size: int, turn_ms: int, seconds: int
+) -> None:
+    """Within a tenth, as long as what they have under way is little next to what may come in a second."""
+    wanted = clients * size * 1000 / turn_ms / BOUND
+    got = use(BOUND, clients, size, turn_ms, seconds)
+    assert 0.9 * min(wanted, 1) <= got <= 1.1, f"{got:.3f} of the quota"
+
+
+@pytest.mark.parametrize("use", [produced, fetched])
+def test_clients_below_their_quota_never_wait(use: Callable[..., float]) -> None:
+    assert use(BOUND, 1, 10_000, 10) == pytest.approx(1.0)
+    assert use(BOUND, 10, 1_000, 20) == pytest.approx(0.5)
+
+
+def test_what_is_larger_than_the_quota_of_all_windows_is_fetched_in_parts() -> None:
+    assert 0.9 <= fetched(10_000, 1, 50_000_000, 1) <= 1.1
