@@ -24,6 +24,8 @@ class Replica(NamedTuple):
     size: int
     is_future: bool = False
     """Whether it is a copy in the making, which will take the place of the one in another directory."""
+    lag: int = 0
+    """How many offsets a copy is behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ def _view(node_id: int, told: DescribeLogDirsResult) -> LogDirView:
             told.log_dir,
             each.partition_size,
             each.is_future_key,
+            each.offset_lag,
         )
         for topic in told.topics
         for each in topic.partitions
