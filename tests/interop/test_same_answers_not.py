@@ -15,6 +15,10 @@ from odradek.records.record import Record
 from odradek.testing.same_answers import Asker, Level, Side
 from odradek.testing.transactional_writer import writer_of
 from odradek.wire.messages import incremental_alter_configs as some
+from odradek.wire.messages.alter_user_scram_credentials import (
+    AlterUserScramCredentialsRequest,
+    ScramCredentialUpsertion,
+)
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from odradek.wire.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
@@ -106,6 +110,14 @@ async def a_transaction_of_nobody(ask: Asker) -> int:
     return int(answer.responses[0].partition_responses[0].error_code)
 
 
+async def a_credential_of_no_password(ask: Asker) -> int:
+    credential = ScramCredentialUpsertion(
+        name="of-no-password", mechanism=1, iterations=4096, salt=b"salt", salted_password=b""
+    )
+    answer = await ask.quietly(AlterUserScramCredentialsRequest(deletions=(), upsertions=(credential,)))
+    return int(answer.results[0].error_code)
+
+
 DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (metadata_of_no_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
     (pages_of_an_empty_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
@@ -116,6 +128,7 @@ DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (an_epoch_below_none, {ErrorCode.FENCED_LEADER_EPOCH}, ErrorCode.NONE),
     (a_marker_of_nobody, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
     (a_marker_without_an_epoch, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
+    (a_credential_of_no_password, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.UNACCEPTABLE_CREDENTIAL),
     (a_transaction_of_nobody, {ErrorCode.NONE}, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
 ]
 

@@ -200,6 +200,21 @@ def test_what_is_refused(stage: Stage, fields: dict[str, Any], expected: type[Br
         stage.push(subscription, **fields)
 
 
+def test_metrics_that_inflate_without_end_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "INFLATED_MAX", 100)
+    subscription = stage.ask().subscription_id
+    with pytest.raises(UnreadableMetrics):
+        stage.push(subscription, compression_type=Codec.ZSTD, metrics=compress(Codec.ZSTD, bytes(101)))
+
+
+def test_the_number_of_a_subscription_follows_from_names(stage: Stage) -> None:
+    stage.subscribe(one={"metrics": "a.,b."}, two={"metrics": "c."})
+    number = stage.ask().subscription_id
+    stage.subscribe(two={"metrics": "c.,b."}, three={"metrics": "a."})
+    assert stage.ask().subscription_id == number
+    assert -(1 << 31) <= number < 1 << 31
+
+
 def test_nothing_can_be_sent(stage: Stage) -> None:
     subscription = stage.ask().subscription_id
     stage.push(subscription, metrics=b"", compression_type=Codec.ZSTD)
