@@ -31,6 +31,12 @@ class Broker:
         self.make: Callable[[TopicPartition], Partition | None] = _nothing
         """Asked for partitions that are not among these: there may be one whose log is still to be made."""
 
+    @property
+    def rack(self) -> str | None:
+        """Where this node said that it stands."""
+        me = self.image.brokers.get(self.node_id)
+        return None if me is None else me.rack
+
     def partition(self, topic: str, index: int) -> Partition:
         where = cast("TopicPartition", (topic, index))  # equal to one, and made sooner
         found = self.partitions.get(where) or self.make(where)

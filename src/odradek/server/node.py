@@ -301,7 +301,8 @@ class Node:
         endpoints = {
             each.name: Endpoint(*(each.advertised or (each.host, each.port))) for each in self._setting.listening
         }
-        registration = Registration(identity.node_id, os.urandom(16), endpoints, ids)
+        rack = self._setting.config.broker_rack
+        registration = Registration(identity.node_id, os.urandom(16), endpoints, ids, rack)
         decision = brokers.register(log.latest, registration)
         log.commit_now(decision.records)
         return decision.reply

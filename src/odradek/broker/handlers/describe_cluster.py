@@ -23,16 +23,31 @@ class DescribeCluster:
             return _refusal(ErrorCode.MISMATCHED_ENDPOINT_TYPE, "a broker does not tell of controllers")
         if request.endpoint_type != _BROKERS:
             return _refusal(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"{request.endpoint_type} is no type of endpoint")
-        host, port = self._broker.address_for(call.connection)
+        others = self._out_of_service() if request.include_fenced_brokers else ()
         return DescribeClusterResponse(
             endpoint_type=request.endpoint_type,
             cluster_id=self._broker.cluster_id,
             controller_id=self._broker.node_id,
-            brokers=(DescribeClusterBroker(broker_id=self._broker.node_id, host=host, port=port),),
+            brokers=(self._me(call), *others),
             cluster_authorized_operations=CLUSTER_OPERATIONS
             if request.include_cluster_authorized_operations
             else NOT_ASKED,
         )
+
+    def _me(self, call: Call) -> DescribeClusterBroker:
+        host, port = self._broker.address_for(call.connection)
+        return DescribeClusterBroker(broker_id=self._broker.node_id, host=host, port=port, rack=self._broker.rack)
+
+    def _out_of_service(self) -> tuple[DescribeClusterBroker, ...]:
+        """Brokers that are registered, of a time when there were several."""
+        found = []
+        for each in self._broker.image.brokers.values():
+            if each.id != self._broker.node_id and each.endpoints:
+                host, port, _ = next(iter(each.endpoints.values()))
+                found.append(
+                    DescribeClusterBroker(broker_id=each.id, host=host, port=port, rack=each.rack, is_fenced=True)
+                )
+        return tuple(found)
 
 
 def _refusal(code: ErrorCode, why: str) -> DescribeClusterResponse:

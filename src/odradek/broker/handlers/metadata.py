@@ -47,7 +47,7 @@ class Metadata:
         host, port = broker.address_for(call.connection)
         asked_for_cluster = request.include_cluster_authorized_operations and call.version <= _CLUSTER_OPERATIONS_UNTIL
         return MetadataResponse(
-            brokers=(MetadataResponseBroker(node_id=broker.node_id, host=host, port=port),),
+            brokers=(MetadataResponseBroker(node_id=broker.node_id, host=host, port=port, rack=broker.rack),),
             cluster_id=broker.cluster_id,
             controller_id=broker.node_id,
             topics=self._topics(call, request),
