@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import dataclass
 
 from odradek.broker.broker import Broker
@@ -157,15 +158,19 @@ class Moves:
                 await self._checkpoint()
             except Ended:
                 logger.info("a move was ended", extra=fields)
-            except StorageFailed as error:
-                if future.home.failure is not None and self._logs.future_of(where) is future:
-                    self._logs.forget_future(where)
+            except (BrokerError, OSError) as error:
                 logger.error("a partition cannot be moved", extra={**fields, "reason": str(error)})
-            except OSError as error:
-                # Nothing that is served has to do with it: the directories go on.
-                if self._logs.future_of(where) is future:
-                    self._logs.delete_future(where)
-                logger.error("a partition cannot be moved", extra={**fields, "reason": str(error)})
+                self._give_up(where, future, error)
+
+    def _give_up(self, where: TopicPartition, future: Log, error: BrokerError | OSError) -> None:
+        """What goes wrong with a copy has nothing to do with what is served. A directory that failed is left alone."""
+        if self._logs.future_of(where) is not future:
+            return
+        if future.home.failure is not None:
+            self._logs.forget_future(where)
+        elif not isinstance(error, StorageFailed):
+            with suppress(StorageFailed):  # its directory failed now, and says so
+                self._logs.delete_future(where)
 
     async def _carry(self, where: TopicPartition, log: Log, future: Log) -> None:
         def is_on() -> bool:

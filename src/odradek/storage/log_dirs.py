@@ -289,7 +289,10 @@ class LogDirs:
         """A new, empty log, where one was named for it, or else in the directory with the fewest partitions."""
         if self.get(partition) is not None:
             raise ValueError(f"{partition} is there already")
-        log_dir = self._choose_dir(path or self._preferred.get(partition))
+        preferred = self._preferred.get(partition)
+        if path is None and any(each.path == preferred and each.online for each in self.dirs):
+            path = preferred
+        log_dir = self._choose_dir(path)
         directory = f"{log_dir.path}/{partition}"
         log = self._create_in(log_dir, partition, directory, topic_id)
         log_dir.logs[partition] = log
@@ -307,16 +310,14 @@ class LogDirs:
     def promote_future(self, partition: TopicPartition, *, is_assigned: bool) -> Log:
         """The future log's files become those of the partition's own log, whose old ones are deleted.
 
-        Both hold the same records. `is_assigned` says that the metadata names the new directory: then the old one goes
-        first, as with both of one name Apache Kafka would not start. A future log whose directory the metadata names
-        counts where there is no other. Without that there is no saying which counts but by the names, so that the new
-        one comes first.
+        Both hold the same records, and the future log is synced. `is_assigned` says that the metadata names the new
+        directory: then the old one goes first, as with two of one name Apache Kafka would not start, and a future log
+        counts whose directory is named. Without that only the names tell which counts, so that the new one comes first.
         """
         source, target = self._dir_of(partition), self._dir_with_future(partition)
         log, future = source.logs[partition], target.future_logs[partition]
-        future.sync()
         log.exchange(future)
-        old = future
+        old = future  # it has the files of before now
         del source.logs[partition], target.future_logs[partition]
         target.logs[partition] = log
         if is_assigned:
