@@ -1,10 +1,11 @@
 """Calls that cannot work: one line, status 2, and no broker is asked."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from odradek.cli.main import main
+from odradek.cli.main import NOUNS, main
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +25,18 @@ def _nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
         ["configs", "describe", "topics/"],
         ["configs", "describe", "brokers/one"],
         ["configs", "set", "topics/orders", "retention.ms"],
+        ["topics", "describe", "--unavailable", "--under-replicated"],
+        ["quotas", "set", "--user", "alice"],
+        ["quotas", "set", "--user", "alice", "producer_byte_rate=fast"],
+        ["quotas", "set", "--user", "alice", "--user-default", "producer_byte_rate=5"],
+        ["records", "count"],
+        ["records", "count", "orders:x"],
+        ["records", "offsets-at", "noon", "orders"],
+        ["records", "delete", "orders"],
+        ["records", "delete", "orders", "--before-offset", "-1"],
+        ["records", "delete", "orders", "--all", "--before-offset", "3"],
+        ["log", "sizes", "--top", "0"],
+        ["log", "sizes", "--by", "size"],
         ["consume", "orders", "--max", "0"],
         ["consume", "orders", "--from-time", "noon"],
         ["consume", "orders", "--from-beginning", "--offset", "3"],
@@ -44,6 +57,12 @@ def test_what_argparse_refuses(arguments: list[str], capsys: pytest.CaptureFixtu
     [
         (["topics", "list", "--bootstrap", "here"], "--bootstrap: 'here' must be host:port"),
         (["topics", "alter", "orders"], "nothing to alter: give --partitions or --config"),
+        (["quotas", "set", "producer_byte_rate=5"], "for whom? give --user, --client-id or --ip, "),
+        (["quotas", "set", "--user", "a", "--user", "b", "producer_byte_rate=5"], "--user can be given only once"),
+        (["quotas", "describe", "--client-id", ""], "--client-id needs a name"),
+        (["quotas", "describe", "--ip", "10.0.0.1", "--user-default"], "--ip goes with no other"),
+        (["quotas", "unset", "--user", "a"], "give either names of quotas or --all"),
+        (["quotas", "unset", "--user", "a", "--all", "producer_byte_rate"], "give either names of quotas or --all"),
         (["consume", "orders", "--base64"], "--base64 is for --json"),
         (["consume", "orders", "--format", "{x}"], "--format: there is no field 'x'; there are topic, "),
         (["consume", "orders", "--protocol", "consumer"], "--protocol is for --group"),
@@ -67,6 +86,9 @@ def test_what_the_command_refuses(arguments: list[str], complaint: str, capsys: 
         ["topics", "list"],
         ["topics", "describe", "orders"],
         ["configs", "describe", "brokers/1"],
+        ["quotas", "describe"],
+        ["records", "count", "orders"],
+        ["log", "sizes"],
         ["consume", "orders"],
         ["produce", "orders", "--value", "v"],
     ],
@@ -92,3 +114,16 @@ def test_a_properties_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert f"{file}: line 1: " in capsys.readouterr().err
     assert main(["topics", "list", "--command-config", str(tmp_path / "none")]) == 1
     assert "No such file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("noun", sorted(NOUNS))
+def test_help_of_every_noun_and_verb(noun: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([noun, "--help"])
+    assert stopped.value.code == 0
+    listed = re.search(r"^  VERB\n((?:    .*\n)+)", capsys.readouterr().out, re.MULTILINE)
+    for verb in re.findall(r"^    ([a-z-]+)", listed[1], re.MULTILINE) if listed else []:
+        with pytest.raises(SystemExit) as stopped:
+            main([noun, verb, "--help"])
+        assert stopped.value.code == 0
+        assert f"usage: odradek {noun} {verb}" in capsys.readouterr().out
