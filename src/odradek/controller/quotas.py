@@ -57,11 +57,7 @@ class Altered(NamedTuple):
 
 
 def alter(
-    image: Image,
-    alterations: Sequence[Alteration],
-    unknown_hosts: Container[str | None],
-    *,
-    validate_only: bool = False,
+    image: Image, alterations: Sequence[Alteration], unknown_hosts: Container[str | None] = (), *, validate_only: bool
 ) -> Decision[tuple[Altered, ...]]:
     """What is wrong with one entity is its own outcome.
 

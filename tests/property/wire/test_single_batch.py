@@ -109,3 +109,19 @@ def test_the_answer_is_that_of_the_codec(
     )
     (frame,) = response_frame(ProduceResponse(responses=(response,)), version, correlation_id)
     assert single_batch.answer(version, correlation_id, batch, base, time, start) == frame
+
+
+@given(VERSION, st.integers(0, (1 << 31) - 1))
+def test_an_answer_to_a_client_that_is_to_wait_is_that_of_the_codec(version: int, wait_ms: int) -> None:
+    by_id = version >= single_batch.BY_ID_SINCE
+    topic = bytes(range(16)) if by_id else b"orders"
+    batch = single_batch.SingleBatch(1, memoryview(topic), 3, memoryview(b""))
+    response = TopicProduceResponse(
+        name="" if by_id else "orders",
+        topic_id=topic if by_id else NO_UUID,
+        partition_responses=(
+            PartitionProduceResponse(index=3, base_offset=5, log_append_time_ms=6, log_start_offset=7),
+        ),
+    )
+    (frame,) = response_frame(ProduceResponse(responses=(response,), throttle_time_ms=wait_ms), version, 11)
+    assert single_batch.throttled(single_batch.answer(version, 11, batch, 5, 6, 7), wait_ms) == frame

@@ -216,3 +216,135 @@ def test_a_raised_limit_lets_those_in_who_wait() -> None:
         other.close()
 
     run(scenario, admission=Admission(connections_max=1))
+
+
+# --- how fast connections come
+
+
+class Pace:
+    """Those that are told to wait or to go, by number."""
+
+    def __init__(self, *, waits: dict[int, int] | None = None, refuses: dict[int, int] | None = None) -> None:
+        self.is_set = True
+        self.asked: list[str] = []
+        self._waits = waits or {}
+        self._refuses = refuses or {}
+
+    def wait_ms(self, listener: str) -> int:
+        self.asked.append(listener)
+        return self._waits.get(len(self.asked), 0)
+
+    def refuse_ms(self, _listener: str, _ip: str) -> int:
+        return self._refuses.get(len(self.asked), 0)
+
+
+def test_a_connection_that_comes_too_fast_waits_and_those_behind_it_with_it() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        pace = Pace(waits={2: 150})
+        listener = Listener(Echo(), pace=pace)
+        address = listener.open("127.0.0.1", 0, "CLIENTS")
+        try:
+            first_reader, first = await asyncio.open_connection(*address)
+            first.write(framed(b"first"))
+            assert await read_frame(first_reader) == b"first"
+            began = loop.time()
+            others = [await asyncio.open_connection(*address) for _ in range(2)]
+            for reader, writer in others:
+                writer.write(framed(b"late"))
+                assert await read_frame(reader) == b"late"
+            assert loop.time() - began >= 0.149
+            assert pace.asked == ["CLIENTS"] * 3
+            for _, writer in (*others, (first_reader, first)):
+                writer.close()
+        finally:
+            listener.close()
+
+    asyncio.run(main())
+
+
+def test_a_connection_that_is_refused_is_closed_after_its_time_and_takes_no_place() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        echo = Echo()
+        listener = Listener(echo, Admission(per_ip_max=1), pace=Pace(refuses={1: 100}))
+        address = listener.open("127.0.0.1", 0)
+        try:
+            began = loop.time()
+            reader, refused = await asyncio.open_connection(*address)
+            assert await reader.read() == b""
+            assert loop.time() - began >= 0.099
+            assert echo.opened_count == 0
+            refused.close()
+            reader, welcome = await asyncio.open_connection(*address)
+            welcome.write(framed(b"hello"))
+            assert await read_frame(reader) == b"hello"
+            welcome.close()
+        finally:
+            listener.close()
+
+    asyncio.run(main())
+
+
+def test_those_who_wait_for_their_turn_or_their_end_are_closed_with_the_listener() -> None:
+    async def main() -> None:
+        listener = Listener(Echo(), pace=Pace(waits={2: 60_000}, refuses={1: 60_000}))
+        address = listener.open("127.0.0.1", 0)
+        both = [await asyncio.open_connection(*address) for _ in range(2)]
+        pace = listener._pace
+        assert isinstance(pace, Pace)
+        await until(lambda: len(pace.asked) == 2)
+        listener.close()
+        for reader, writer in both:
+            assert await reader.read() == b""
+            writer.close()
+
+    asyncio.run(main())
+
+
+def test_each_listener_has_its_own_bound_and_that_of_brokers_goes_first() -> None:
+    async def main() -> None:
+        echo = Echo()
+        listener = Listener(echo, Admission(connections_max=2, per_listener_max={"A": 1}, protected="BROKERS"))
+        addresses = {name: listener.open("127.0.0.1", 0, name) for name in ("A", "B", "BROKERS")}
+        writers: list[asyncio.StreamWriter] = []
+
+        async def connect(name: str) -> asyncio.StreamReader:
+            reader, writer = await asyncio.open_connection(*addresses[name])
+            writers.append(writer)
+            writer.write(framed(name.encode()))
+            return reader
+
+        try:
+            oldest = await connect("A")
+            assert await read_frame(oldest) == b"A"
+            await connect("A")  # waits: its listener is full
+            assert await read_frame(await connect("B")) == b"B"
+            assert echo.opened_count == 2
+            assert await read_frame(await connect("BROKERS")) == b"BROKERS"
+            assert await oldest.read() == b"", "the client that was silent longest made room"
+            assert len(listener.connections) == 2
+        finally:
+            for writer in writers:
+                writer.close()
+            listener.close()
+
+    asyncio.run(main())
+
+
+def test_a_lowered_limit_closes_those_that_were_silent_longest() -> None:
+    async def scenario(
+        listener: Listener, _echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await one_connection(listener)
+        other_reader, other = await asyncio.open_connection(*writer.get_extra_info("peername"))
+        await until(lambda: len(listener.connections) == 2)
+        writer.write(framed(b"not silent"))
+        assert await read_frame(reader) == b"not silent"
+        listener.change_admission(Admission(connections_max=1))
+        assert await other_reader.read() == b""
+        other.close()
+        writer.write(framed(b"still there"))
+        assert await read_frame(reader) == b"still there"
+
+    run(scenario)

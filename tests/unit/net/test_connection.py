@@ -225,3 +225,57 @@ def test_idle_connections_are_closed() -> None:
         assert echo.closed_reasons == [None]
 
     run(scenario)
+
+
+# --- held back
+
+
+class Holding(Echo):
+    """Holds a connection back for so many ms when it is asked to."""
+
+    def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+        if bytes(frame).startswith(b"hold "):
+            connection.hold_back(int(bytes(frame)[5:]))
+        super().request(connection, frame, reply)
+
+
+def test_who_is_held_back_is_answered_at_once_and_heard_after_its_time() -> None:
+    async def scenario(_: Listener, __: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        writer.write(framed(b"hold 150") + framed(b"in the same piece"))
+        assert await read_frame(reader) == b"hold 150"
+        writer.write(framed(b"later"))
+        assert await read_frame(reader) == b"in the same piece"
+        assert loop.time() - began >= 0.149
+        assert await read_frame(reader) == b"later"
+
+    run(scenario, Holding())
+
+
+def test_the_longer_of_two_times_counts() -> None:
+    async def scenario(listener: Listener, _: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        loop = asyncio.get_running_loop()
+        connection = await one_connection(listener)
+        for times in ((100, 10), (10, 100)):
+            began = loop.time()
+            for ms in times:
+                connection.hold_back(ms)
+            assert not connection.is_reading
+            writer.write(framed(b"heard"))
+            assert await read_frame(reader) == b"heard"
+            assert loop.time() - began >= 0.099
+
+    run(scenario)
+
+
+def test_who_is_held_back_can_be_closed() -> None:
+    async def scenario(listener: Listener, _: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = await one_connection(listener)
+        connection.hold_back(60_000)
+        connection.close()
+        assert await reader.read() == b""
+        connection.hold_back(60_000)
+        assert not listener.connections
+
+    run(scenario)

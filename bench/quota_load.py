@@ -1,0 +1,185 @@
+"""What quotas cost, and how exactly they hold: ./run bench quota_load
+
+Cost: the same load on the same broker, with a quota that nobody reaches and without any, in turn, many times. What is
+compared is the CPU time that the broker took for a request, as the kernel counts it: other work on the machine does
+not show in it as it does in rates. A broker that has nothing to do takes none.
+
+Accuracy: clients that send or fetch as fast as they may, one and ten of them that share a quota, over ten seconds from
+their first request. A client is heard by the broker when its time is over, whatever it does by itself.
+"""
+
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+import harness
+from contenders import Odradek, Running, running
+from load import FETCH_VERSION, Pipe, batch_of, fetch_request
+from raw import PRODUCE_VERSION, Raw, frame_of, produce_request
+from versus import Row, at_most, new_topic, prepared, progress, run_load, show, work_directory
+
+from odradek.testing.quotas import EVERYBODY, alteration
+from odradek.wire.codec import decode
+from odradek.wire.header import read_response_head
+from odradek.wire.messages.alter_client_quotas import AlterClientQuotasResponse
+from odradek.wire.messages.fetch import FetchResponse
+
+WITH, WITHOUT = "with a quota", "without"
+LOADS = {
+    "one record a request, 5 in flight": {"record_bytes": 100, "batch_bytes": 1, "count": 20_000},
+    "batches of 16 KB": {"record_bytes": 100, "batch_bytes": 16_000, "count": 12_000},
+    "batches of 1 MB": {"record_bytes": 1_000, "batch_bytes": 1_000_000, "count": 600},
+}
+RATE = 5_000_000
+SECONDS = 10
+_BAR = at_most(1.02, "under 2 % more")
+_NEVER_REACHED = 1e15
+
+
+def cost(broker: Running, rounds: int) -> list[Row]:
+    """CPU time of the broker for a produce request: with a quota as ours, without as the other."""
+    rows = []
+    for what, parameters in LOADS.items():
+        ratios, taken = [], {WITH: list[float](), WITHOUT: list[float]()}
+        for number in range(rounds + 1):
+            pair = {}
+            # One way round and then the other, so that what comes second has no advantage.
+            for side in (WITH, WITHOUT) if number % 2 else (WITHOUT, WITH):
+                set_quota(broker, "producer_byte_rate", _NEVER_REACHED if side == WITH else None)
+                pair[side] = cpu_us(broker, parameters)
+            if number:
+                ratios.append(pair[WITH] / pair[WITHOUT])
+                for side, value in pair.items():
+                    taken[side].append(value)
+        progress(f"  {what}: {' '.join(f'{ratio:.3f}' for ratio in ratios)}")
+        without = median(taken[WITHOUT])
+        ours = without * median(ratios)
+        rows.append(
+            Row(f"CPU of a produce request, {what}", "us", ours, without, _BAR.text, _BAR.is_met(ours, without))
+        )
+    set_quota(broker, "producer_byte_rate", None)
+    return rows
+
+
+def set_quota(broker: Running, key: str, value: float | None) -> None:
+    raw = Raw(broker.address)
+    answer = raw.ask(alteration(EVERYBODY, {key: value}), AlterClientQuotasResponse, 1)
+    raw.close()
+    if answer.entries[0].error_code:
+        raise RuntimeError(f"{key}: {answer.entries[0].error_message}")
+
+
+def cpu_us(broker: Running, parameters: dict[str, int]) -> float:
+    """For one request, of all threads."""
+    topic = new_topic(broker, f"cost-{time.monotonic_ns()}", 6)
+    before = _cpu_ns(broker.pid)
+    run_load("load.py", "produce", address=broker.address, topic=topic, partitions=6, **parameters)
+    taken = _cpu_ns(broker.pid) - before
+    raw = Raw(broker.address)
+    raw.delete_topics([topic])
+    raw.close()
+    return taken / parameters["count"] / 1000
+
+
+def _cpu_ns(pid: int) -> int:
+    return sum(int(path.read_text().split()[0]) for path in Path(f"/proc/{pid}/task").glob("*/schedstat"))
+
+
+# --- accuracy
+
+
+def accuracy(broker: Running) -> Iterator[Row]:
+    """Bytes a second over the first ten seconds, next to the quota."""
+    for clients in (1, 10):
+        topic = new_topic(broker, f"produced-{clients}", 1)
+        set_quota(broker, "producer_byte_rate", RATE)
+        yield _row("produced", clients, flood(broker, topic, clients))
+        set_quota(broker, "producer_byte_rate", None)
+    topic = new_topic(broker, "fetched", 1)
+    run_load(
+        "load.py", "produce", address=broker.address, topic=topic, partitions=1, record_bytes=1_000,
+        batch_bytes=16_000, count=6_000,
+    )  # fmt: skip
+    for clients in (1, 10):
+        set_quota(broker, "consumer_byte_rate", RATE)
+        yield _row("fetched", clients, drain(broker, topic, clients))
+        set_quota(broker, "consumer_byte_rate", None)
+
+
+def _row(what: str, clients: int, rate: float) -> Row:
+    name = f"{what} by {clients} that share a quota" if clients > 1 else f"{what} by one with a quota"
+    return Row(name, "MB/s", rate / 1e6, RATE / 1e6, "within 10 %", abs(rate / RATE - 1) <= 0.1)
+
+
+def flood(broker: Running, topic: str, clients: int) -> float:
+    batch, _ = batch_of(16_000, 1_000)
+    request = frame_of(produce_request(topic, 0, batch, 1), PRODUCE_VERSION)
+    pipes = [Pipe(broker.address, [request], 1, 1 << 40) for _ in range(clients)]
+    selector = selectors.DefaultSelector()
+    for pipe in pipes:
+        selector.register(pipe.sock, selectors.EVENT_READ, pipe)
+    end = time.monotonic() + SECONDS
+    for pipe in pipes:
+        pipe.send()
+    while (left := end - time.monotonic()) > 0:
+        for key, _ in selector.select(left):
+            key.data.receive()
+            key.data.send()
+    for pipe in pipes:
+        pipe.sock.close()
+    return sum(pipe.answered for pipe in pipes) * len(batch) / SECONDS
+
+
+def drain(broker: Running, topic: str, clients: int) -> float:
+    """All read the same partition from its start, over and over."""
+    raws = [Raw(broker.address) for _ in range(clients)]
+    received = [0] * clients
+    end = time.monotonic() + SECONDS
+
+    def read(number: int) -> None:
+        raw = raws[number]
+        request = frame_of(fetch_request(topic, {0: 0}), FETCH_VERSION)
+        with suppress(OSError):  # its socket is closed when the time is over
+            while time.monotonic() < end:
+                raw.sock.sendall(request)
+                _, body = read_response_head(raw.receive(), FetchResponse, FETCH_VERSION)
+                for each in decode(FetchResponse, FETCH_VERSION, body).responses:
+                    records = each.partitions[0].records
+                    received[number] += len(records) if isinstance(records, memoryview) else 0
+
+    threads = [threading.Thread(target=read, args=(number,)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    time.sleep(max(end - time.monotonic(), 0))
+    for raw in raws:
+        with suppress(OSError):
+            raw.sock.shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join()
+    return sum(received) / SECONDS
+
+
+def main() -> None:
+    parser = harness.parser(__doc__ or "", rounds=7)
+    parser.add_argument("--only", choices=("cost", "accuracy"), help="one part of it")
+    options = parser.parse_args()
+    rows: list[Row] = []
+    contender = Odradek()
+    with work_directory() as root, running(contender, prepared(contender, root)) as broker:
+        if options.only != "accuracy":
+            rows += cost(broker, options.rounds)
+        if options.only != "cost":
+            rows += accuracy(broker)
+    show(rows, WITH, "without, or the quota")
+    if options.save:
+        harness.save("quotas", {"rounds": options.rounds, "rows": list(map(asdict, rows))})
+
+
+if __name__ == "__main__":
+    main()
