@@ -34,6 +34,10 @@ _PLUGINS = {
 }
 """Settings that name classes, with those that can be named: there is no other to load."""
 
+_NOT_TO_NONE = ("max.connections", "max.connection.creation.rate")
+"""Settings that a file may have at 0, and that do not become 0 while the broker runs, for it or for a listener: nobody
+could connect to change them again."""
+
 _OF_LISTENERS_ALONE = ("ssl.keystore.", "ssl.truststore.", "ssl.key.password")
 
 
@@ -48,7 +52,10 @@ def check_change(settings: Settings, image: Image, resource: ConfigResource, val
             key = key_of(name, BROKER_KEYS)
             if key is not None and text is not None:
                 _check_place(resource, name, key)
-                _check_plugins(key, key.parse(text))
+                value = key.parse(text)
+                _check_plugins(key, value)
+                if key.name in _NOT_TO_NONE and value == 0:
+                    raise InvalidConfig(f"{name} cannot become 0")
         now, after = settings.now(image), settings.after(image, resource, values)
         check_live(after, now)
         _check_threads(now, after)

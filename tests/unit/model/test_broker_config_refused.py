@@ -173,6 +173,7 @@ def test_contradictions_are_refused(texts: dict[str, str], complaint: str) -> No
         {"listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://[::1]:9092"},
         {"listeners": "PLAINTEXT://127.0.0.1:9092,CONTROLLER://0.0.0.0:9093"},
         {"max.connections.per.ip": "0", "max.connections.per.ip.overrides": "127.0.0.1:5,::1:6"},
+        {"max.connections.per.ip.overrides": "127.0.0.1:-1"},
         {"connections.max.idle.ms": "-1"},
         {"process.roles": "broker,controller,broker"},
         {"early.start.listeners": "PLAINTEXT,CONTROLLER"},

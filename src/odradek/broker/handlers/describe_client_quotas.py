@@ -26,7 +26,7 @@ class DescribeClientQuotas:
             found = quotas.find(self._broker.image, components, strict=request.strict)
         except BrokerError as error:
             return DescribeClientQuotasResponse(error_code=error.code, error_message=str(error), entries=None)
-        return DescribeClientQuotasResponse(entries=tuple(map(_entry, found)))
+        return DescribeClientQuotasResponse(error_message="", entries=tuple(map(_entry, found)))  # as Kafka has it
 
 
 def _entry(found: Found) -> EntryData:

@@ -14,6 +14,7 @@ ANY_HOST = "0.0.0.0"
 _LISTENER = re.compile(r"([^:/]+)://(?:\[([0-9a-zA-Z%.:]*)\]|([0-9a-zA-Z\-%._:]*)):([0-9]{1,5})")
 _VOTER = re.compile(r"([0-9]{1,10})@(.+)")
 _HOST = re.compile(r"[0-9a-zA-Z\-%._:]+")
+_COUNT = re.compile(r"-?[0-9]{1,9}")
 _NODE_ID_MAX = (1 << 31) - 1
 
 
@@ -96,11 +97,11 @@ def parse_protocols(text: str) -> dict[str, SecurityProtocol]:
 
 
 def parse_counts(text: str) -> dict[str, int]:
-    """`host:count` pairs."""
+    """`host:count` pairs. Kafka takes counts below 0, too: they allow as much as 0 does."""
     counts = {}
     for pair in _pairs(text):
         host, _, count = (part.strip() for part in pair.rpartition(":"))
-        if not _HOST.fullmatch(host) or not count.isdecimal() or not count.isascii() or len(count) > 9:
+        if not _HOST.fullmatch(host) or not _COUNT.fullmatch(count):
             raise InvalidConfig(f"{pair!r} must be host:count")
         counts[host] = int(count)
     return counts
