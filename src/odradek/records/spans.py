@@ -1,7 +1,7 @@
-"""Where the records of a batch lie, with their keys: what the cleaner needs to know of them, and no more.
+"""Where the records of a batch lie, and their keys: what the cleaner needs to know of them, and no more.
 
-The one place where the unit is the record and the number of records is large, so the loop is written out: most numbers
-take one byte, and values and headers are stepped over.
+The one place where the unit is the record and the number of records is large, so the loops are written out: most
+numbers take one byte or two, and what is not asked for is stepped over.
 """
 
 from odradek.model.errors import CorruptBatch
@@ -9,8 +9,10 @@ from odradek.records.batch import HEAD_SIZE, BatchHead, Codec
 from odradek.records.compression import INFLATED_MAX, decompress
 from odradek.records.varint import INT64_BYTES_MAX, read_unsigned
 
-Span = tuple[int, bytes | None, bool, int, int, int]
-"""Of a record: offset delta, key, whether it has no value, timestamp delta (zigzag), where it starts and ends."""
+Span = tuple[int, int, int, int, bool]
+"""Of a record: where it starts, its timestamp delta (zigzag), where that ends, where the record ends, whether it has no
+value.
+"""
 
 
 def inflate(batch: memoryview, head: BatchHead, limit: int = INFLATED_MAX) -> bytes:
@@ -21,47 +23,71 @@ def inflate(batch: memoryview, head: BatchHead, limit: int = INFLATED_MAX) -> by
     return bytes(decompress(head.codec, records, limit))
 
 
-def find_spans(data: bytes, head: BatchHead) -> list[Span]:
-    """The records in `data`, which is what `inflate` gave. Raises CorruptBatch where they do not fill it exactly."""
-    spans: list[Span] = []
-    append = spans.append
-    size, last, last_allowed = len(data), -1, head.last_offset_delta
+def note_keys(data: bytes, count: int, base: int, places: dict[bytes, int]) -> None:
+    """Note under the key of each record where it starts, counted from `base`. Later records replace earlier ones.
+
+    `data` is what `inflate` gave. Records without a key are left out. Raises CorruptBatch, maybe after some keys, where
+    it does not hold exactly `count` records. Whether a key fits into its record is not looked at: whoever made the
+    batch could have chosen any key.
+    """
     at = start = 0
     try:
-        for _ in range(head.count):
+        for _ in range(count):
             start = at
             length = data[at]
             if length < 0x80:
-                at += 1
+                at += 4  # where the size of the key is, if timestamp and offset take a byte each
+                end = start + 1 + (length >> 1)
+            elif (more := data[at + 1]) < 0x80:
+                at += 5
+                end = start - 62 + (more << 6) + (length >> 1)
             else:
                 length, at = read_unsigned(data, at)
-            end = at + (length >> 1)
-            timestamp = data[at + 1]  # behind the attributes
-            if timestamp < 0x80:
-                at += 2
-            else:
-                timestamp, at = read_unsigned(data, at + 1, INT64_BYTES_MAX)
-            offset = data[at]
-            if offset < 0x80:
+                end = at + (length >> 1)
+                at += 3
+            while data[at - 2] > 0x7F:  # the timestamp
+                at += 1
+            while data[at - 1] > 0x7F:  # the offset
+                at += 1
+            size = data[at]
+            if size < 0x80:
                 at += 1
             else:
-                offset, at = read_unsigned(data, at)
-            key_size = data[at]
-            if key_size < 0x80:
-                at += 1
-            else:
-                key_size, at = read_unsigned(data, at)
-            key_end = at if key_size & 1 else at + (key_size >> 1)
-            key = None if key_size & 1 else data[at:key_end]
-            # The sign of a zigzag number is its lowest bit, so the first byte tells whether there is a value.
-            is_odd = (offset | length) & 1  # a negative number, where none may be
-            offset >>= 1
-            append((offset, key, data[key_end] & 1 == 1, timestamp, start, end))
-            if is_odd or not last < offset <= last_allowed or not key_end < end <= size:
-                raise CorruptBatch(f"the record at {start} is not as long as it says, or out of order")
-            last, at = offset, end
+                size, at = read_unsigned(data, at)
+            if not size & 1:
+                places[data[at : at + (size >> 1)]] = base + start
+            at = end
     except IndexError:
         raise CorruptBatch(f"the record at {start} is cut off") from None
-    if at != size or head.count < 0:
-        raise CorruptBatch(f"{size - at} bytes are left after the last of {head.count} records")
-    return spans
+    if at != len(data) or count < 0:
+        raise CorruptBatch(f"{count} records end at {at} of {len(data)} bytes")
+
+
+def read_spans(data: bytes, starts: list[int]) -> list[Span]:
+    """The records that start there, in `data` that `note_keys` has taken. Raises CorruptBatch."""
+    try:
+        return [_read_span(data, start) for start in starts]
+    except IndexError:
+        raise CorruptBatch("a record is shorter than its key") from None
+
+
+def _read_span(data: bytes, start: int) -> Span:
+    length, at = read_unsigned(data, start)
+    end = at + (length >> 1)
+    timestamp = data[at + 1]  # behind the attributes
+    if timestamp < 0x80:
+        at += 2
+    else:
+        timestamp, at = read_unsigned(data, at + 1, INT64_BYTES_MAX)
+    after = at
+    while data[at] > 0x7F:  # the offset
+        at += 1
+    size = data[at + 1]
+    if size < 0x80:
+        at += 2
+    else:
+        size, at = read_unsigned(data, at + 1)
+    if not size & 1:
+        at += size >> 1
+    # The sign of a zigzag number is its lowest bit, so the first byte tells whether there is a value.
+    return start, timestamp, after, end, data[at] & 1 == 1

@@ -231,17 +231,29 @@ def test_neighbours_become_one_segment_if_they_fit(log: Log) -> None:
     assert latest(log) == {"same": "5"}
 
 
-def test_a_log_with_more_keys_than_there_is_room_for_is_cleaned_in_turns(log: Log) -> None:
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4])
+def test_a_log_with_more_keys_than_there_is_room_for_is_cleaned_at_once(
+    log: Log, disk: FaultyDisk, codec: Codec
+) -> None:
+    small = CleanerSetting(dedupe_buffer_size=1000, io_buffer_load_factor=0.5)
     for number in range(30):
-        put(log, (f"key {number % 15}", str(number)))
+        put(log, (f"key {number % 15}", str(number)), (f"other {number}", "1"), spec=BatchSpec(codec=codec))
     close_segment(log)
-    small = CleanerSetting(dedupe_buffer_size=24 * 10, io_buffer_load_factor=0.5)
-    turns = []
-    while (outcome := compact(log, setting=small)) is not None:
-        turns.append(outcome.clean_to)
-    assert turns == sorted(set(turns))
-    assert len(turns) > 2
-    assert committed(log) == [(number, f"key {number % 15}", str(number)) for number in range(15, 30)]
+    outcome = compact(log, setting=small)
+    assert outcome is not None
+    assert (outcome.clean_to, outcome.keys) == (60, 45)
+    for number in range(30, 40):
+        put(log, (f"key {number % 15}", str(number)), (f"other {number}", "1"), spec=BatchSpec(codec=codec))
+    close_segment(log)
+    outcome = compact(log, setting=small)  # the clean part does not fit either
+    assert outcome is not None
+    assert (outcome.clean_to, outcome.keys) == (80, 55)
+    assert latest(log) == {
+        **{f"key {number % 15}": str(number) for number in range(40)},
+        **{f"other {number}": "1" for number in range(40)},
+    }
+    assert len(committed(log)) == 55
+    assert not [name for name in disk.tree(log.directory) if names.CLEANED in name]
 
 
 def test_a_log_is_the_same_after_it_was_closed_and_opened(disk: FaultyDisk) -> None:

@@ -109,5 +109,5 @@ def test_a_cut_lowers_how_far_the_log_is_clean(dirs: LogDirs) -> None:
 
 
 def test_memory_is_shared_by_the_threads() -> None:
-    assert CleanerSetting().keys_max == int((128 << 20) // 24 * 0.9)
-    assert CleanerSetting(threads=4).keys_max == int((32 << 20) // 24 * 0.9)
+    assert CleanerSetting().dedupe_bytes == int((128 << 20) * 0.9)
+    assert CleanerSetting(threads=4).dedupe_bytes == int((32 << 20) * 0.9)

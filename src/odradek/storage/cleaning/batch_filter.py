@@ -7,42 +7,57 @@ removed, unless the log would lose something by it: where a producer's sequence 
 from dataclasses import replace
 
 from odradek.model.numbers import TimestampMs
-from odradek.records.batch import HEAD_SIZE, LOG_OVERHEAD, BatchHead, TimestampType, write_head
+from odradek.records.batch import (
+    HEAD_SIZE,
+    LOG_OVERHEAD,
+    BatchHead,
+    TimestampType,
+    with_delete_horizon,
+    write_head,
+)
 from odradek.records.builder import BatchSpec, build_batch, build_emptied
 from odradek.records.compression import compress
 from odradek.records.record import read_records
-from odradek.records.spans import Span, find_spans, inflate
-from odradek.records.varint import unzigzag
+from odradek.records.spans import Span, inflate, read_spans
+from odradek.records.varint import unzigzag, write_signed
 from odradek.storage.cleaning.decided_txns import DecidedTxns
 from odradek.storage.cleaning.job import Job
-from odradek.storage.cleaning.offset_map import OffsetMap
+from odradek.storage.cleaning.last_places import LastPlaces
 
 
 class BatchFilter:
-    def __init__(self, job: Job, known: OffsetMap) -> None:
-        self._known = known
+    def __init__(self, job: Job, last: LastPlaces) -> None:
+        self._last = last
         self._end = job.end
         self._now = job.now
         self._horizon = TimestampMs(job.now + job.delete_retention_ms)
         self._last_of = job.last_of
         self.txns = DecidedTxns(job.aborted)
 
-    def leave(self, batch: memoryview, head: BatchHead) -> memoryview | bytearray | None:
-        """What takes the place of `batch`, maybe itself; None if nothing does."""
+    def leave(self, batch: memoryview, head: BatchHead, number: int | None) -> memoryview | bytearray | None:
+        """What takes the place of `batch`, maybe itself; None if nothing does.
+
+        It was noted in the last places under `number`, if at all.
+        """
         if head.is_control:
             return self._leave_marker(batch, head)
         if self.txns.meet_batch(head):
             return self._leave_nothing(head)
-        data = inflate(batch, head)
-        spans = find_spans(data, head)
+        if number is not None:
+            starts = self._last.starts_in(number)
+            data = inflate(batch, head) if starts else b""
+        else:
+            data = inflate(batch, head)
+            starts = self._last.unreplaced(data, head.count)
+        spans = read_spans(data, starts)
         horizon = head.delete_horizon_ms
-        is_over = horizon is not None and horizon <= self._now
-        kept = self._known.survivors(spans, head.base_offset, drop_tombstones=is_over)
-        if not kept:
+        if horizon is not None and horizon <= self._now:
+            spans = [span for span in spans if not span[4]]
+        if not spans:
             return self._leave_nothing(head)
-        if horizon is None and any(is_tombstone for _, _, is_tombstone, *_ in kept):
-            return self._with_horizon(batch, head, kept)
-        return batch if len(kept) == len(spans) else _with_spans(head, data, kept)
+        if horizon is None and any(is_tombstone for *_, is_tombstone in spans):
+            return _with_horizon(head, data, spans, self._horizon)
+        return batch if len(spans) == head.count else _with_spans(head, data, spans)
 
     def _leave_marker(self, batch: memoryview, head: BatchHead) -> memoryview | bytearray | None:
         """A marker that decides nothing any more stays as long as a tombstone does."""
@@ -68,19 +83,35 @@ class BatchFilter:
             return head.last_offset == last.data_offset
         return head.is_control and head.producer_epoch == last.epoch
 
-    def _with_horizon(self, batch: memoryview, head: BatchHead, kept: list[Span]) -> bytearray:
-        """From now on, the batch says when its tombstones may go."""
-        wanted = {head.base_offset + span[0] for span in kept}
-        records = [record for record in read_records(batch, head) if record.offset in wanted]
-        return build_batch(records, replace(BatchSpec.like(head), delete_horizon_ms=self._horizon))
-
 
 def _with_spans(head: BatchHead, data: bytes, kept: list[Span]) -> bytearray:
     """The batch with these of its records, byte for byte as they were: offsets and times still count from its own."""
+    records = b"".join([data[start:end] for start, _, _, end, _ in kept])
+    return _sealed(head._replace(max_timestamp=_largest(head, kept), count=len(kept)), records)
+
+
+def _with_horizon(head: BatchHead, data: bytes, kept: list[Span], horizon: TimestampMs) -> bytearray:
+    """From now on, the batch says when its tombstones may go, in place of the time that the others count from."""
+    largest = _largest(head, kept)
+    shift = head.base_timestamp - horizon
+    is_append_time = head.timestamp_type is TimestampType.LOG_APPEND_TIME
+    parts: list[bytes] = []
+    for _, timestamp, after, end, _ in kept:
+        delta = write_signed(largest - horizon if is_append_time else shift + unzigzag(timestamp))
+        parts += (write_signed(1 + len(delta) + end - after), b"\0", delta, data[after:end])
+    attributes = with_delete_horizon(head.attributes)
+    changed = head._replace(attributes=attributes, base_timestamp=horizon, max_timestamp=largest, count=len(kept))
+    return _sealed(changed, b"".join(parts))
+
+
+def _largest(head: BatchHead, kept: list[Span]) -> TimestampMs:
+    if head.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return head.max_timestamp
+    return TimestampMs(head.base_timestamp + max(unzigzag(timestamp) for _, timestamp, *_ in kept))
+
+
+def _sealed(head: BatchHead, records: bytes) -> bytearray:
     out = bytearray(HEAD_SIZE)
-    out += compress(head.codec, b"".join([data[start:end] for *_, start, end in kept]))
-    largest = head.max_timestamp
-    if head.timestamp_type is TimestampType.CREATE_TIME:
-        largest = TimestampMs(head.base_timestamp + max(unzigzag(timestamp) for _, _, _, timestamp, _, _ in kept))
-    write_head(out, head._replace(length=len(out) - LOG_OVERHEAD, max_timestamp=largest, count=len(kept)))
+    out += compress(head.codec, records)
+    write_head(out, head._replace(length=len(out) - LOG_OVERHEAD))
     return out

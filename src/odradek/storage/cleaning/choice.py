@@ -16,7 +16,6 @@ from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.settings import LONG_MAX
 from odradek.storage import offset_index, time_index
 from odradek.storage.cleaning.job import Job, LastOf, Limits, Outcome, Source
-from odradek.storage.cleaning.offset_map import ENTRY_BYTES
 from odradek.storage.log import Log
 from odradek.storage.segment import Segment
 
@@ -33,10 +32,9 @@ class CleanerSetting:
     io_max_bytes_per_second: float = float("inf")
 
     @property
-    def keys_max(self) -> int:
-        """How many keys one of the threads may hold."""
-        slots = self.dedupe_buffer_size // max(self.threads, 1) // ENTRY_BYTES
-        return max(int(slots * self.io_buffer_load_factor), 1)
+    def dedupe_bytes(self) -> int:
+        """What one of the threads may hold of keys."""
+        return max(int(self.dedupe_buffer_size // max(self.threads, 1) * self.io_buffer_load_factor), 1)
 
 
 class Plan(NamedTuple):
@@ -115,7 +113,7 @@ def plan(candidate: Candidate, setting: CleanerSetting, now: TimestampMs) -> Pla
         config.segment_bytes,
         config.segment_index_bytes,
         config.index_interval_bytes,
-        setting.keys_max,
+        setting.dedupe_bytes,
         setting.io_max_bytes_per_second / max(setting.threads, 1),
     )
     job = Job(

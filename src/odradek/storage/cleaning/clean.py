@@ -1,20 +1,19 @@
 """Cleaning the closed segments of one log: files in, files out. Nothing that is there already is changed.
 
-    dirty segments -> OffsetMap: the last offset of each key
-    all segments, clean ones too -> BatchFilter -> new segments under `.cleaned` names, synced
-
-Where the map cannot hold all keys, the dirty part is taken as far as it goes, and the rest is left for the next time.
+dirty segments -> LastPlaces: where the last record of each key lies
+all segments, clean ones too -> BatchFilter -> new segments under `.cleaned` names, synced
 """
 
 from collections.abc import Callable, Sequence
 
 from odradek.model.numbers import Offset
-from odradek.records.spans import find_spans, inflate
+from odradek.records.spans import inflate
 from odradek.storage import batches, names, transaction_index
 from odradek.storage.cleaning.batch_filter import BatchFilter
 from odradek.storage.cleaning.decided_txns import DecidedTxns
 from odradek.storage.cleaning.job import Job, Limits, Made, Outcome, Source
-from odradek.storage.cleaning.offset_map import OffsetMap
+from odradek.storage.cleaning.last_places import LastPlaces
+from odradek.storage.cleaning.spill import Spill
 from odradek.storage.files import File, Files, write_file
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.producer_state import ProducerState
@@ -25,8 +24,8 @@ Spend = Callable[[int], None]
 """Told of bytes that are read or written; it may wait."""
 
 _WRITE_BYTES = 1 << 20
-_RECORD_BYTES = 64
-"""A guess of what a record takes, to tell how many keys may come."""
+_KEYS = ".keys"
+"""Of the file that keys are put aside in."""
 
 
 def no_limit(_bytes: int) -> None:
@@ -35,13 +34,15 @@ def no_limit(_bytes: int) -> None:
 
 def clean(files: Files, job: Job, spend: Spend = no_limit) -> Outcome:
     """Write the cleaned segments. Raises CorruptBatch or OSError, and may leave `.cleaned` files then."""
-    known = _build_map(files, job, spend)
-    clean_to = Offset(known.latest + 1)
-    sources = [source for source in job.sources if source.base < clean_to]
-    rewriting = _Rewriting(files, job, BatchFilter(job, known), spend)
-    made = [rewriting.run(group) for group in group_sources(sources, job.limits, job.end)]
+    spill = Spill(files, _path(job, job.sources[0].base, _KEYS) + names.CLEANED, spend)
+    try:
+        last = _find_last(files, job, spill, spend)
+        rewriting = _Rewriting(files, job, BatchFilter(job, last), last, spend)
+        made = [rewriting.run(group) for group in group_sources(job.sources, job.limits, job.end)]
+    finally:
+        spill.close()
     files.sync_dir(job.directory)
-    return Outcome(clean_to, tuple(made), len(known), rewriting.bytes_read, rewriting.bytes_written)
+    return Outcome(job.end, tuple(made), len(last), rewriting.bytes_read, rewriting.bytes_written)
 
 
 def group_sources(sources: Sequence[Source], limits: Limits, end: Offset) -> list[list[Source]]:
@@ -66,46 +67,50 @@ def _fits(group: list[Source], source: Source, ends: Offset, limits: Limits) -> 
     )
 
 
-def _build_map(files: Files, job: Job, spend: Spend) -> OffsetMap:
-    """The last offset of each key in the dirty part, or in as much of it as there is room for."""
+def _find_last(files: Files, job: Job, spill: Spill, spend: Spend) -> LastPlaces:
+    """Where the last record of each key lies in the dirty part; in all of the log, if that does not fit in memory."""
+    last = LastPlaces(job.limits.dedupe_bytes, spill)
     ends = [*(source.base for source in job.sources[1:]), job.end]
-    dirty = [(source, end) for source, end in zip(job.sources, ends, strict=True) if end > job.first_dirty]
-    expected = sum(source.size for source, _ in dirty) // _RECORD_BYTES
-    known = OffsetMap(job.limits.keys_max, expected, job.first_dirty)
+    clean = sum(1 for end in ends if end <= job.first_dirty)
+    _note_segments(files, job, range(clean, len(ends)), last, spend)
+    if last.is_spilled and clean:
+        last.begin_older()
+        _note_segments(files, job, range(clean), last, spend)
+    last.settle()
+    return last
+
+
+def _note_segments(files: Files, job: Job, numbers: range, last: LastPlaces, spend: Spend) -> None:
+    first = job.sources[numbers.start].base if numbers else 0
     # Those that ended before would be taken for ones that go on: their markers are not met here.
-    txns = DecidedTxns(txn for txn in job.aborted if dirty and txn.last_offset >= dirty[0][0].base)
-    for source, end in dirty:
+    txns = DecidedTxns(txn for txn in job.aborted if txn.last_offset >= first)
+    for number in numbers:
+        source = job.sources[number]
+        last.begin_segment(number)
         file = files.open_to_read(_path(job, source.base, names.LOG))
         try:
-            if not _map_segment(file, source.size, known, txns, spend):
-                break
+            for _, head, batch in batches.checked(file, source.size):
+                spend(head.size)
+                if head.is_control:
+                    txns.meet_marker(batch, head)
+                    last.skip()
+                elif txns.meet_batch(head):
+                    last.skip()
+                else:
+                    last.note(inflate(batch, head), head.count)
         finally:
             file.close()
-        known.latest = max(known.latest, end - 1)  # the last offsets of a segment may have been cleaned away
-    return known
-
-
-def _map_segment(file: File, size: int, known: OffsetMap, txns: DecidedTxns, spend: Spend) -> bool:
-    """False where the map is full; what it knows then ends with the last batch that went in."""
-    for _, head, batch in batches.checked(file, size):
-        spend(head.size)
-        if head.is_control:
-            txns.meet_marker(batch, head)
-        elif not txns.meet_batch(head) and head.last_offset > known.latest:
-            known.put_all(find_spans(inflate(batch, head), head), head.base_offset)
-        known.latest = max(known.latest, head.last_offset)
-        if known.is_full:
-            return False
-    return True
 
 
 class _Rewriting:
     """Writes segments anew, oldest first."""
 
-    def __init__(self, files: Files, job: Job, batch_filter: BatchFilter, spend: Spend) -> None:
+    def __init__(self, files: Files, job: Job, batch_filter: BatchFilter, last: LastPlaces, spend: Spend) -> None:
         self._files = files
         self._job = job
         self._filter = batch_filter
+        self._last = last
+        self._numbers = {source.base: number for number, source in enumerate(job.sources)}
         self._spend = spend
         self.bytes_read = 0
         self.bytes_written = 0
@@ -140,11 +145,12 @@ class _Rewriting:
     def _rewrite(self, source: Source, into: File, at: int) -> tuple[int, int]:
         """Append what is left of a segment at `at`; returns where that ends, and when the segment was written."""
         waiting = bytearray()
+        first = self._last.open_segment(self._numbers[source.base])
         file = self._files.open_to_read(_path(self._job, source.base, names.LOG))
         try:
-            for _, head, batch in batches.checked(file, source.size):
+            for number, (_, head, batch) in enumerate(batches.checked(file, source.size)):
                 self._spend(head.size)
-                left = self._filter.leave(batch, head)
+                left = self._filter.leave(batch, head, None if first is None else first + number)
                 if left is not None:
                     waiting += left
                     if len(waiting) >= _WRITE_BYTES:

@@ -35,7 +35,8 @@ class Limits:
     segment_bytes: int
     segment_index_bytes: int
     index_interval_bytes: int
-    keys_max: int
+    dedupe_bytes: int
+    """Of memory for keys."""
     bytes_per_second: float
 
 

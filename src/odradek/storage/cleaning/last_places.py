@@ -1,0 +1,155 @@
+"""Where the last record of each key lies, in a bounded part of memory.
+
+A place is the number of a batch, in the order in which they are noted, and where the record starts in what the batch
+inflates to. So whoever writes the log anew needs to look at those records alone that stay.
+
+    noted: keys -> dict -> where it is full: shares by the hash of the key, in a file
+    settled: share by share: blocks -> dict -> places, by segment, in the same file
+
+As long as the keys fit into memory, nothing goes to the file, and of the clean part of the log no key is noted: those
+that were replaced are told by looking into the dict.
+"""
+
+import marshal
+from array import array
+from bisect import bisect_left
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from odradek.records.spans import note_keys
+from odradek.storage.cleaning.spill import Spill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_START_BITS = 31
+"""A batch has fewer bytes than an int32 can tell."""
+_START_MASK = (1 << _START_BITS) - 1
+_KEY_BYTES = 128
+"""What a key in a dict costs, besides its own bytes: the key as an object, its place, its part of the table."""
+_SHARES = 64
+_INFLATION = 6
+"""How many times as large an entry is in a dict as in a block, at most."""
+
+
+class LastPlaces:
+    """Noted in any order of segments: the clean part of the log after the dirty one, if at all."""
+
+    def __init__(self, bytes_max: int, spill: Spill) -> None:
+        self._bytes_max = bytes_max
+        self._spill = spill
+        self._held: dict[bytes, int] = {}
+        self._room = bytes_max
+        self._batches = 0
+        """That were noted so far."""
+        self._firsts: dict[int, int] = {}
+        """By segment, the number of its first batch."""
+        self._generation = 0
+        self._keys = 0
+        self.is_spilled = False
+        self._places: Sequence[int] = ()
+        """Of the segment that is being written anew, or of all of them; they rise."""
+
+    def __len__(self) -> int:
+        """Keys that were noted. What was spilled counts when it is settled."""
+        return self._keys + len(self._held)
+
+    # --- noting
+
+    def begin_segment(self, number: int) -> None:
+        self._firsts[number] = self._batches
+
+    def begin_older(self) -> None:
+        """What is noted from now on is older than all that was noted before, though it comes later."""
+        self._put_aside()
+        self._generation += 1
+
+    def skip(self) -> None:
+        """A batch of which no record counts."""
+        self._batches += 1
+
+    def note(self, data: bytes, count: int) -> None:
+        """The next batch: what it inflates to, and how many records that is. Those without a key are left out."""
+        held = self._held
+        before = len(held)
+        note_keys(data, count, self._batches << _START_BITS, held)
+        self._batches += 1
+        grown = len(held) - before
+        if grown:
+            self._room -= grown * _KEY_BYTES + sum(map(len, islice(reversed(held), grown)))
+            if self._room < 0:
+                self._put_aside()
+
+    def _put_aside(self) -> None:
+        shares: list[list[bytes | int]] = [[] for _ in range(_SHARES)]
+        for entry in self._held.items():
+            shares[hash(entry[0]) % _SHARES] += entry
+        self._held.clear()
+        for number, share in enumerate(shares):
+            if share:
+                self._spill.add(self._number(number, self._generation), marshal.dumps(share, 2))
+        self._room = self._bytes_max
+        self.is_spilled = True
+
+    # --- settling
+
+    def settle(self) -> None:
+        """All is noted: from now on, what was noted can be asked for."""
+        if not self.is_spilled:
+            self._places = sorted(self._held.values())
+            return
+        self._put_aside()
+        bounds = sorted((first, number) for number, first in self._firsts.items())
+        for share in range(_SHARES):
+            size = sum(self._spill.size_of(self._number(share, each)) for each in range(self._generation + 1))
+            parts = 1 + size * _INFLATION // self._bytes_max
+            for part in range(parts):
+                places = self._settle_part(share, part, parts)
+                self._keys += len(places)
+                for at, (first, number) in enumerate(bounds):
+                    end = bounds[at + 1][0] if at + 1 < len(bounds) else self._batches
+                    low = bisect_left(places, first << _START_BITS)
+                    high = bisect_left(places, end << _START_BITS, low)
+                    if low < high:
+                        self._spill.add(-1 - number, array("q", places[low:high]).tobytes())
+
+    def _settle_part(self, share: int, part: int, parts: int) -> list[int]:
+        """Places of the last records of those keys of a share that are in this part of it; they rise."""
+        found: dict[bytes, int] = {}
+        for generation in range(self._generation, -1, -1):
+            for block in self._spill.read(self._number(share, generation)):
+                entries = marshal.loads(block)  # made by this very process
+                pairs = zip(entries[::2], entries[1::2], strict=True)
+                if parts > 1:
+                    pairs = ((key, place) for key, place in pairs if hash(key) // _SHARES % parts == part)  # type: ignore[assignment]
+                found.update(pairs)
+        return sorted(found.values())
+
+    @staticmethod
+    def _number(share: int, generation: int) -> int:
+        return generation * _SHARES + share
+
+    # --- asking
+
+    def open_segment(self, number: int) -> int | None:
+        """Ask about this one from now on. The number of its first batch; None if it was not noted."""
+        first = self._firsts.get(number)
+        if self.is_spilled:
+            places = array("q")
+            for block in self._spill.read(-1 - number):
+                places.frombytes(block)
+            self._places = sorted(places)
+        return first
+
+    def starts_in(self, batch: int) -> list[int]:
+        """Where those of its records start that are the last of their keys."""
+        low = bisect_left(self._places, batch << _START_BITS)
+        high = bisect_left(self._places, (batch + 1) << _START_BITS, low)
+        return [place & _START_MASK for place in self._places[low:high]]
+
+    def unreplaced(self, data: bytes, count: int) -> list[int]:
+        """Of a batch that was not noted, and is older than all that was: the records whose keys did not come again."""
+        found: dict[bytes, int] = {}
+        note_keys(data, count, 0, found)
+        held = self._held
+        return sorted(start for key, start in found.items() if key not in held)
