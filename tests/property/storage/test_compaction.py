@@ -1,21 +1,32 @@
-"""Any history of puts, deletes and transactions, cleaned at any time: the latest value of every key stays the same.
+"""Any history of puts, deletes and transactions, cleaned at any time: exactly those records are left that should be.
 
-A reader that began before goes on after it: what it gets never contradicts what it had, and in the end it has what
-every other reader has.
+What should be is told by a plain model: lists of records, no files. So a deletion that goes too early or stays too long
+shows as much as a value that is lost. A reader that began before goes on after it: what it gets never contradicts what
+it had, and in the end it has what every other reader has.
+
+Each fault of a kind that matters is planted, and must be found.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from random import Random
 
-from hypothesis import settings
+import pytest
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from odradek.model.numbers import Offset, ProducerId
-from odradek.records.batch import Codec
+from odradek.records.batch import BatchHead, Codec
 from odradek.records.builder import BatchSpec
+from odradek.records.spans import read_spans
 from odradek.storage import batches, names
+from odradek.storage.cleaning import batch_filter
+from odradek.storage.cleaning.batch_filter import BatchFilter
 from odradek.storage.cleaning.choice import CleanerSetting
+from odradek.storage.cleaning.decided_txns import DecidedTxns
+from odradek.storage.cleaning.job import Job
+from odradek.storage.cleaning.last_places import LastPlaces
 from odradek.storage.log import Log
 from odradek.testing.clock import ManualClock
 from odradek.testing.compaction import COMPACTED, close_segment, committed, compact, put
@@ -26,6 +37,49 @@ from odradek.testing.logs import end_txn, log_of, open_dirs, setting
 KEYS = st.sampled_from("abc")
 PAIRS = st.lists(st.tuples(KEYS, st.sampled_from(["1", "2", None])), min_size=1, max_size=4)
 PRODUCERS = st.sampled_from([1, 2])
+Entry = tuple[int, str, str | None]
+"""Offset, key, value."""
+
+
+@dataclass
+class ModelBatch:
+    records: list[Entry]
+    next_offset: int
+    is_aborted: bool = False
+    horizon: int | None = None
+
+
+@dataclass
+class Model:
+    """What the log should hold: the batches of records, in their order."""
+
+    batches: list[ModelBatch] = field(default_factory=list)
+
+    def clean(self, end: int, now: int) -> None:
+        """The last of each key stays; a deletion stays for a time that begins when it is first cleaned."""
+        cleaned = [batch for batch in self.batches if batch.next_offset <= end]
+        last = {key: at for batch in cleaned if not batch.is_aborted for at, key, _ in batch.records}
+        for batch in cleaned:
+            is_over = batch.horizon is not None and batch.horizon <= now
+            batch.records = [
+                (at, key, value)
+                for at, key, value in batch.records
+                if not batch.is_aborted and last[key] == at and not (is_over and value is None)
+            ]
+            if batch.horizon is None and any(value is None for _, _, value in batch.records):
+                batch.horizon = now + COMPACTED.delete_retention_ms
+
+    def committed(self, end: int) -> list[Entry]:
+        return [each for batch in self.batches if not batch.is_aborted for each in batch.records if each[0] < end]
+
+    def horizons(self) -> dict[int, int]:
+        """When the deletions may go, by their offsets."""
+        return {
+            at: batch.horizon
+            for batch in self.batches
+            for at, _, value in batch.records
+            if value is None and batch.horizon is not None
+        }
 
 
 class Reader:
@@ -47,15 +101,16 @@ class Reader:
 
 
 class Compaction(RuleBasedStateMachine):
-    """`truth` is what was committed, batch by batch; `open` are the transactions that are not decided."""
+    """`written` is all that was committed; `open` are the batches of transactions that are not decided."""
 
     @initialize(segment_bytes=st.sampled_from([300, 2000]), interval=st.sampled_from([0, 100]))
     def begin(self, segment_bytes: int, interval: int) -> None:
         self.clock = ManualClock()
         self.disk = FaultyDisk("/data", clock=self.clock)
         self.config = replace(COMPACTED, segment_bytes=segment_bytes, index_interval_bytes=interval)
-        self.written: list[tuple[int, str, str | None]] = []
-        self.open: dict[int, list[tuple[int, str, str | None]]] = {}
+        self.model = Model()
+        self.written: list[Entry] = []
+        self.open: dict[int, list[ModelBatch]] = {}
         self.sequences: dict[int, int] = {}
         self.readers = [Reader()]
         self.start()
@@ -68,7 +123,7 @@ class Compaction(RuleBasedStateMachine):
 
     @rule(pairs=PAIRS, codec=st.sampled_from([Codec.NONE, Codec.LZ4]), count=st.integers(0, 3))
     def put(self, pairs: list[tuple[str, str | None]], codec: Codec, count: int) -> None:
-        self.note(self.written, pairs, BatchSpec(codec=codec))
+        self.written += self.note(pairs, BatchSpec(codec=codec)).records
         self.readers[-1].read(self.log, count)
 
     @rule(pairs=PAIRS, producer=PRODUCERS)
@@ -77,40 +132,42 @@ class Compaction(RuleBasedStateMachine):
         self.sequences[producer] = sequence + len(pairs)
         id = ProducerId(producer)
         spec = BatchSpec(producer_id=id, producer_epoch=0, base_sequence=sequence, transactional=True)
-        self.note(self.open.setdefault(producer, []), pairs, spec)
+        self.open.setdefault(producer, []).append(self.note(pairs, spec))
 
-    def note(
-        self, where: list[tuple[int, str, str | None]], pairs: list[tuple[str, str | None]], spec: BatchSpec
-    ) -> None:
+    def note(self, pairs: list[tuple[str, str | None]], spec: BatchSpec) -> ModelBatch:
         # Values tell when they were written, so that an old one is never taken for a new one.
         end = self.log.end_offset
         told = [(key, None if value is None else f"{value} at {end}") for key, value in pairs]
         base = put(self.log, *told, spec=spec, at=self.clock.now_ms()).base_offset
         assert base == end
-        where += ((base + number, key, value) for number, (key, value) in enumerate(told))
+        records = [(base + number, key, value) for number, (key, value) in enumerate(told)]
+        self.model.batches.append(ModelBatch(records, self.log.end_offset))
+        return self.model.batches[-1]
 
     @rule(producer=PRODUCERS, commit=st.booleans())
     def end(self, producer: int, commit: bool) -> None:
         if producer in self.open:
             end_txn(self.log, producer, 0, commit=commit)
             self.log.advance_high_watermark(self.log.end_offset)
-            records = self.open.pop(producer)
-            if commit:
-                self.written += records
+            for batch in self.open.pop(producer):
+                batch.is_aborted = not commit
+                self.written += batch.records if commit else []
 
     @rule()
     def close(self) -> None:
         close_segment(self.log)
 
-    @rule(later=st.sampled_from([0, 600, 1200]), keys=st.sampled_from([2, 1000]))
-    def clean(self, later: int, keys: int) -> None:
+    @rule(later=st.sampled_from([0, 600, 1200]), room=st.sampled_from([150, 1 << 20]))
+    def clean(self, later: int, room: int) -> None:
         # A reader that is slower than delete.retention.ms may miss a deletion: that is what it is for.
         if later:
             for reader in self.readers:
                 reader.read(self.log)
         self.clock.advance(later)
         close_segment(self.log)
-        compact(self.log, self.clock.now_ms(), CleanerSetting(dedupe_buffer_size=24 * keys, io_buffer_load_factor=1.0))
+        outcome = compact(self.log, self.clock.now_ms(), CleanerSetting(dedupe_buffer_size=room))
+        if outcome is not None:
+            self.model.clean(outcome.clean_to, self.clock.now_ms())
 
     @rule()
     def new_reader(self) -> None:
@@ -135,6 +192,15 @@ class Compaction(RuleBasedStateMachine):
             if name.endswith(names.SNAPSHOT) and not snapshots:
                 self.disk.remove(f"{self.log.directory}/{name}")
         self.start()
+
+    @invariant()
+    def exactly_what_should_be_is_left(self) -> None:
+        assert committed(self.log) == self.model.committed(self.log.last_stable_offset)
+        found: dict[int, int] = {}
+        for head, record in self.log.records(self.log.start_offset, self.log.end_offset):
+            if record.value is None and not head.is_control and head.delete_horizon_ms is not None:
+                found[record.offset] = head.delete_horizon_ms
+        assert found == self.model.horizons()
 
     @invariant()
     def every_reader_comes_to_the_same(self) -> None:
@@ -171,3 +237,84 @@ class Compaction(RuleBasedStateMachine):
 
 TestCompaction = Compaction.TestCase
 TestCompaction.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
+
+
+# --- planted faults
+
+
+def shift_clock(patch: pytest.MonkeyPatch, by_ms: int) -> None:
+    begin = BatchFilter.__init__
+
+    def shifted(self: BatchFilter, job: Job, last: LastPlaces) -> None:
+        begin(self, job, last)
+        self._now += by_ms  # type: ignore[assignment]
+
+    patch.setattr(BatchFilter, "__init__", shifted)
+
+
+def deletions_go_too_early(patch: pytest.MonkeyPatch) -> None:
+    shift_clock(patch, 5000)
+
+
+def deletions_stay_too_long(patch: pytest.MonkeyPatch) -> None:
+    shift_clock(patch, -5000)
+
+
+def a_horizon_is_not_written(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(
+        batch_filter, "_with_horizon", lambda head, data, kept, _horizon: batch_filter._with_spans(head, data, kept)
+    )
+
+
+def a_deleted_key_comes_back(patch: pytest.MonkeyPatch) -> None:
+    """The clean part keeps what was replaced since, so that a value outlives its deletion."""
+
+    def all_of_them(_self: LastPlaces, data: bytes, count: int) -> list[int]:
+        starts = [0]
+        for _ in range(count - 1):
+            starts.append(read_spans(data, starts[-1:])[0][3])
+        return starts[:count]
+
+    patch.setattr(LastPlaces, "unreplaced", all_of_them)
+
+
+def older_blocks_count_for_newer_ones(patch: pytest.MonkeyPatch) -> None:
+    """The same where keys did not fit into memory: the clean part is noted last, and taken for what came last."""
+    patch.setattr(LastPlaces, "begin_older", LastPlaces._put_aside)
+
+
+def aborted_records_count(patch: pytest.MonkeyPatch) -> None:
+    meet = DecidedTxns.meet_batch
+
+    def forget(self: DecidedTxns, head: BatchHead) -> bool:
+        meet(self, head)
+        return False
+
+    patch.setattr(DecidedTxns, "meet_batch", forget)
+
+
+FAULTS: list[Callable[[pytest.MonkeyPatch], None]] = [
+    deletions_go_too_early,
+    deletions_stay_too_long,
+    a_horizon_is_not_written,
+    a_deleted_key_comes_back,
+    older_blocks_count_for_newer_ones,
+    aborted_records_count,
+]
+HUNT = settings(
+    max_examples=400,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch, fault: Callable[[pytest.MonkeyPatch], None]) -> None:
+    fault(monkeypatch)
+    with pytest.raises(AssertionError):
+        run_state_machine_as_test(Compaction, settings=HUNT)
