@@ -37,6 +37,11 @@ class Broker:
         me = self.image.brokers.get(self.node_id)
         return None if me is None else me.rack
 
+    @property
+    def is_registered(self) -> bool:
+        """Not after somebody has unregistered it, until it starts anew."""
+        return self.node_id in self.image.brokers
+
     def partition(self, topic: str, index: int) -> Partition:
         where = cast("TopicPartition", (topic, index))  # equal to one, and made sooner
         found = self.partitions.get(where) or self.make(where)

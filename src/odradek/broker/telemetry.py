@@ -16,7 +16,7 @@ from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import Configs, ResourceType
-from odradek.metadata.uuids import is_reserved, to_text
+from odradek.metadata.uuids import METADATA_TOPIC_ID, is_reserved, to_text
 from odradek.model.client_metrics_config import ClientMetricsConfig
 from odradek.model.clock import Clock
 from odradek.model.error_code import ErrorCode
@@ -121,7 +121,7 @@ class Telemetry:
 
     def push(self, call: Call, request: PushTelemetryRequest) -> None:
         """Raises a BrokerError for what is not in order, and remembers that of the client."""
-        if is_reserved(request.client_instance_id):
+        if request.client_instance_id in (NO_UUID, METADATA_TOPIC_ID):
             raise InvalidRequest("an id that no client has")
         instance = self._instance(call, request.client_instance_id)
         try:

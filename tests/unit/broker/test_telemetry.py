@@ -187,6 +187,7 @@ def test_metrics_are_taken_in_every_codec(stage: Stage, codec: Codec) -> None:
     [
         ({"instance_id": NO_UUID}, InvalidRequest),
         ({"instance_id": bytes(15) + b"\x01"}, InvalidRequest),
+        ({"instance_id": bytes(15) + b"\x02", "subscription_id": 5}, UnknownSubscription),
         ({"compression_type": 5}, UnsupportedCodec),
         ({"compression_type": -1}, UnsupportedCodec),
         ({"metrics": b"x" * 1001}, TelemetryTooLarge),
@@ -195,9 +196,9 @@ def test_metrics_are_taken_in_every_codec(stage: Stage, codec: Codec) -> None:
     ],
 )
 def test_what_is_refused(stage: Stage, fields: dict[str, Any], expected: type[BrokerError]) -> None:
-    subscription = stage.ask().subscription_id
+    given = {"subscription_id": stage.ask().subscription_id, **fields}
     with pytest.raises(expected):
-        stage.push(subscription, **fields)
+        stage.push(**given)
 
 
 def test_metrics_that_inflate_without_end_are_refused(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

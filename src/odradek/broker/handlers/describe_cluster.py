@@ -23,12 +23,13 @@ class DescribeCluster:
             return _refusal(ErrorCode.MISMATCHED_ENDPOINT_TYPE, "a broker does not tell of controllers")
         if request.endpoint_type != _BROKERS:
             return _refusal(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"{request.endpoint_type} is no type of endpoint")
+        is_registered = self._broker.is_registered
         others = self._out_of_service() if request.include_fenced_brokers else ()
         return DescribeClusterResponse(
             endpoint_type=request.endpoint_type,
             cluster_id=self._broker.cluster_id,
-            controller_id=self._broker.node_id,
-            brokers=(self._me(call), *others),
+            controller_id=self._broker.node_id if is_registered else -1,
+            brokers=(self._me(call), *others) if is_registered else others,
             cluster_authorized_operations=CLUSTER_OPERATIONS
             if request.include_cluster_authorized_operations
             else NOT_ASKED,

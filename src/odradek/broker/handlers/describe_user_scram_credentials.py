@@ -28,12 +28,13 @@ class DescribeUserScramCredentials:
             known.setdefault(key.user, []).append(info)
         asked = Counter(user.name for user in request.users) if request.users else Counter(dict.fromkeys(known, 1))
         results = tuple(_result(user, count, known) for user, count in asked.items())
-        return DescribeUserScramCredentialsResponse(results=results)
+        return DescribeUserScramCredentialsResponse(error_message="", results=results)
 
 
 def _result(user: str, count: int, known: dict[str, list[CredentialInfo]]) -> DescribeUserScramCredentialsResult:
     try:
-        return DescribeUserScramCredentialsResult(user=user, credential_infos=_credentials(user, count, known))
+        infos = _credentials(user, count, known)
+        return DescribeUserScramCredentialsResult(user=user, error_message="", credential_infos=infos)
     except BrokerError as error:
         return DescribeUserScramCredentialsResult(
             user=user, error_code=error.code, error_message=str(error), credential_infos=()

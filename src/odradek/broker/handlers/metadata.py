@@ -45,11 +45,12 @@ class Metadata:
         if call.version < _BY_ID_SINCE and any(map(_is_by_id, request.topics or ())):
             return _refusal(request, InvalidRequest(f"topics by id come with version {_BY_ID_SINCE}"))
         host, port = broker.address_for(call.connection)
+        me = MetadataResponseBroker(node_id=broker.node_id, host=host, port=port, rack=broker.rack)
         asked_for_cluster = request.include_cluster_authorized_operations and call.version <= _CLUSTER_OPERATIONS_UNTIL
         return MetadataResponse(
-            brokers=(MetadataResponseBroker(node_id=broker.node_id, host=host, port=port, rack=broker.rack),),
+            brokers=(me,) if broker.is_registered else (),
             cluster_id=broker.cluster_id,
-            controller_id=broker.node_id,
+            controller_id=broker.node_id if broker.is_registered else -1,
             topics=self._topics(call, request),
             cluster_authorized_operations=CLUSTER_OPERATIONS if asked_for_cluster else NOT_ASKED,
         )

@@ -18,4 +18,4 @@ class UnregisterBroker:
             await self._metadata.perform(lambda image: brokers.unregister(image, request.broker_id))
         except BrokerError as error:
             return UnregisterBrokerResponse(error_code=error.code, error_message=str(error))
-        return UnregisterBrokerResponse()
+        return UnregisterBrokerResponse(error_message="")
