@@ -3,6 +3,8 @@
 import asyncio
 import logging
 import shutil
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -18,6 +20,7 @@ from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.spark.reading import read_range
 from odradek.spark.reading.columns import ALL_COLUMNS
+from odradek.spark.reading.compiled import load_kernel
 from odradek.spark.reading.errors import DataLoss, NoSuchPartition, TopicReplaced, Unread
 from odradek.spark.reading.range import Range, ReadSetting
 from odradek.testing.broker import RunningBroker, running_broker
@@ -239,3 +242,23 @@ def test_memory_is_bounded_by_the_fetch_size_whatever_the_range(
     assert rows == end
     # Two answers, and the keys and values of one, for which as much is claimed as the answer has.
     assert peak < 6 * fetch_bytes
+
+
+READING = """
+import sys
+from odradek.spark.source import OdradekSource
+source = OdradekSource({"kafka.bootstrap.servers": sys.argv[1], "subscribe": sys.argv[2]})
+reader = source.reader(source.schema())
+rows = sum(batch.num_rows for partition in reader.partitions() for batch in reader.read(partition))
+print(rows, *sorted({"numba", "pandas"} & set(sys.modules)))
+"""
+
+
+def test_a_worker_that_reads_imports_nothing_that_takes_longer_than_to_read(
+    odradek_shared_broker: RunningBroker,
+) -> None:
+    make_topic(odradek_shared_broker, "imports")
+    fill(odradek_shared_broker, "imports", 2)
+    load_kernel()  # where it was never compiled, that is what needs numba
+    command = [sys.executable, "-c", READING, odradek_shared_broker.bootstrap, "imports"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"{2 * PER_BATCH}\n"

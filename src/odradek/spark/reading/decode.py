@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from struct import pack
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -97,6 +98,15 @@ class Decoder:
         """The same memory for all record batches, as nobody writes to it."""
         kept = self._constants.get(value)
         if kept is None or len(kept) < count:
-            kind = pa.string() if isinstance(value, str) else pa.int32()
-            kept = self._constants[value] = pa.repeat(pa.scalar(value, kind), count)
+            kept = self._constants[value] = pa.repeat(_scalar(value), count)
         return kept.slice(0, count)
+
+
+def _scalar(value: str | int) -> pa.Scalar:
+    """From its bytes: where pyarrow is given an object of Python's it imports pandas, which takes longer than to read
+    the records of most batches of a stream."""
+    if isinstance(value, int):
+        return pa.Array.from_buffers(pa.int32(), 1, [None, pa.py_buffer(pack("=i", value))])[0]
+    text = value.encode()
+    edges = pa.py_buffer(pack("=2i", 0, len(text)))
+    return pa.Array.from_buffers(pa.string(), 1, [None, edges, pa.py_buffer(text)])[0]
