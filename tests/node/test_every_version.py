@@ -9,16 +9,19 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
+from odradek.testing.places import move_request
 from odradek.testing.raw_client import RawClient
 from odradek.testing.running_node import create_topic, node_on
 from odradek.wire.apis import APIS
 from odradek.wire.messages import add_partitions_to_txn as add_partitions
 from odradek.wire.messages import alter_configs as whole
+from odradek.wire.messages import alter_partition_reassignments as reassignments
 from odradek.wire.messages import create_partitions as growth
 from odradek.wire.messages import delete_records as cut
 from odradek.wire.messages import describe_log_dirs as log_dirs
 from odradek.wire.messages import describe_producers as producers
 from odradek.wire.messages import describe_quorum as quorum
+from odradek.wire.messages import elect_leaders as elections
 from odradek.wire.messages import fetch, find_coordinator, init_producer_id, list_config_resources, list_offsets
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages import offset_commit as commits
@@ -44,6 +47,10 @@ from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.wire.messages.list_groups import ListGroupsRequest
+from odradek.wire.messages.list_partition_reassignments import (
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
+)
 from odradek.wire.messages.list_transactions import ListTransactionsRequest
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
@@ -60,6 +67,7 @@ def requests(topic_id: bytes) -> Iterator[tuple[int, int, Message]]:
     for name, id in ((THERE, topic_id), (NOT_THERE, NOBODYS_ID)):
         yield from _of_records(name, id)
         yield from _of_topics(name)
+        yield from _of_replicas(name)
         yield from _of_offsets(name, id)
         yield from _of_transactions(name)
         resource = DescribeConfigsResource(resource_type=2, resource_name=name, configuration_keys=None)
@@ -109,6 +117,19 @@ def _of_topics(name: str) -> Iterator[tuple[int, int, Message]]:
     yield 0, 99, log_dirs.DescribeLogDirsRequest(topics=described)
     yield 0, 5, DeleteTopicsRequest(topic_names=(NOT_THERE,), timeout_ms=1000)
     yield 6, 99, DeleteTopicsRequest(topics=(DeleteTopicState(name=NOT_THERE, topic_id=NO_UUID),), timeout_ms=1000)
+
+
+def _of_replicas(name: str) -> Iterator[tuple[int, int, Message]]:
+    elected = (elections.TopicPartitions(topic=name, partitions=(0, 9)),)
+    yield 0, 99, elections.ElectLeadersRequest(topic_partitions=elected)
+    yield 1, 99, elections.ElectLeadersRequest(election_type=1, topic_partitions=None)
+    for replicas in ((1,), (2,), None):
+        part = (reassignments.ReassignablePartition(partition_index=0, replicas=replicas),)
+        topic = reassignments.ReassignableTopic(name=name, partitions=part)
+        yield 0, 99, reassignments.AlterPartitionReassignmentsRequest(topics=(topic,))
+    listed = (ListPartitionReassignmentsTopics(name=name, partition_indexes=(0,)),)
+    yield 0, 99, ListPartitionReassignmentsRequest(topics=listed)
+    yield 0, 99, move_request(name, "/none")
 
 
 def _of_offsets(name: str, topic_id: bytes) -> Iterator[tuple[int, int, Message]]:

@@ -28,4 +28,4 @@ class Pace:
         else:
             self._owed = max(self._owed - rate * (now_s - self._seen_s), 0.0)
         self._seen_s = now_s
-        return self._owed == 0 and rate != 0
+        return self._owed < 1 and rate != 0  # less than a byte is not worth waiting for

@@ -36,9 +36,8 @@ _TAIL_BYTES = 4 << 20
 """As much is left to the loop. Of more, a segment is made that threads can copy."""
 _BREATH_BYTES = 128 << 10
 """As much the loop copies without serving others in between."""
-_ROUNDS_MAX = 20
-"""A log that is written faster than it is copied is not waited for for ever: the loop then copies what is left."""
 _SYNCS_MAX = 3
+"""Then so much is left as is written during a sync, however much that is."""
 
 _LENGTH = Struct(">8xi")
 
@@ -64,12 +63,10 @@ class Move:
     async def run(self, flusher: Flusher, spend: Spend) -> None:
         """Until next to nothing is left. Raises Ended, StorageFailed, or OSError where something cannot be copied."""
         self.line_up()
-        for _ in range(_ROUNDS_MAX):
-            if self._bytes_behind() > _TAIL_BYTES:
-                self.log.roll()
+        await self._copy_closed(spend)
+        while self._bytes_behind() > _TAIL_BYTES:  # for ever, if the log is written faster than it is copied
+            self.log.roll()
             await self._copy_closed(spend)
-            if self._bytes_behind() <= _TAIL_BYTES:
-                break
         for _ in range(_SYNCS_MAX):
             await self._copy_tail(spend)
             await asyncio.shield(flusher.request(self.future))

@@ -1,6 +1,8 @@
 """A request of each API that is about topics, as a client would send it: where fuzzing begins."""
 
+from odradek.testing.places import move_request
 from odradek.wire.messages import alter_configs as alter
+from odradek.wire.messages import alter_partition_reassignments as reassignments
 from odradek.wire.messages import create_partitions as partitions
 from odradek.wire.messages import create_topics as create
 from odradek.wire.messages import delete_records as delete
@@ -8,8 +10,10 @@ from odradek.wire.messages import describe_configs as describe
 from odradek.wire.messages import describe_log_dirs as log_dirs
 from odradek.wire.messages import describe_producers as producers
 from odradek.wire.messages import describe_topic_partitions as topic_partitions
+from odradek.wire.messages import elect_leaders as elections
 from odradek.wire.messages import incremental_alter_configs as incremental
 from odradek.wire.messages import list_offsets as offsets
+from odradek.wire.messages import list_partition_reassignments as ongoing
 from odradek.wire.messages import offset_for_leader_epoch as epochs
 from odradek.wire.schema import Message
 
@@ -62,6 +66,21 @@ def requests_about(topic: str) -> tuple[Message, ...]:
         producers.DescribeProducersRequest(topics=(producers.TopicRequest(name=topic, partition_indexes=(0,)),)),
         topic_partitions.DescribeTopicPartitionsRequest(topics=(topic_partitions.TopicRequest(name=topic),)),
         log_dirs.DescribeLogDirsRequest(topics=(log_dirs.DescribableLogDirTopic(topic=topic, partitions=(0,)),)),
+        *_about_replicas(topic),
+    )
+
+
+def _about_replicas(topic: str) -> tuple[Message, ...]:
+    part = reassignments.ReassignablePartition(partition_index=0, replicas=(1,))
+    return (
+        elections.ElectLeadersRequest(topic_partitions=(elections.TopicPartitions(topic=topic, partitions=(0,)),)),
+        reassignments.AlterPartitionReassignmentsRequest(
+            topics=(reassignments.ReassignableTopic(name=topic, partitions=(part,)),)
+        ),
+        ongoing.ListPartitionReassignmentsRequest(
+            topics=(ongoing.ListPartitionReassignmentsTopics(name=topic, partition_indexes=(0,)),)
+        ),
+        move_request(topic, "/none"),
     )
 
 
