@@ -31,9 +31,11 @@ def elect(
 ) -> Decision[tuple[Elected, ...]]:
     """In the partitions of these topics; None stands for all there are, of which those are left out that need nothing.
 
-    Raises InvalidRequest for a kind that is none.
+    Raises InvalidRequest for a kind that is none, unless nothing is asked of it.
     """
     election = _KINDS.get(kind)
+    if wanted is not None and not wanted:
+        return Decision((), ())
     if election is None:
         raise InvalidRequest(f"{kind} is no type of election")
     records: list[PartitionChangeRecord] = []

@@ -25,6 +25,8 @@ class AlterPartitionReassignments:
     async def handle(
         self, _call: Call, request: AlterPartitionReassignmentsRequest
     ) -> AlterPartitionReassignmentsResponse:
+        if not request.topics:
+            return AlterPartitionReassignmentsResponse(error_message="")  # which nobody reads; Kafka has it so
         wanted = [
             Reassignment(topic.name, each.partition_index, each.replicas)
             for topic in request.topics
