@@ -1,8 +1,9 @@
 """A directory with everything in it goes from odradek to Apache Kafka and back, stopped and killed.
 
 It begins with one that Kafka wrote: compacted logs, quotas, ACLs, SCRAM credentials, groups, transactions. odradek
-adds groups of both protocols with members, transactions that are committed, aborted and open, deleted records and
-settings. Then Kafka's own tools must say the same of it on either broker, and clients go on.
+adds groups of both protocols with members, transactions that are committed, aborted and open, deleted records, settings
+and a compacted log, which each of them cleans in its turn. Then Kafka's own tools must say the same of it on either
+broker, and clients go on.
 """
 
 import asyncio
@@ -26,6 +27,7 @@ from odradek.testing.kafka_tools import KafkaTools
 from odradek.testing.raw_client import RawClient
 from odradek.testing.relay import Relay, Where, relay
 from odradek.testing.steady_clients import GroupConsumer, Place, read_all
+from odradek.testing.steady_table import EAGER, TABLE, wait_until_cleaned
 from odradek.testing.topics import create
 from odradek.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 
@@ -34,7 +36,8 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
     # Nothing goes away by itself between two looks at it.
-    "log.cleaner.enable": "false",
+    "log.cleaner.min.cleanable.ratio": "1.0",
+    **EAGER,
     "log.retention.check.interval.ms": "86400000",
 }
 KAFKAS_OWN = {
@@ -45,7 +48,12 @@ GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 CONFIGS = "kafka.admin.ConfigCommand"
 ACLS = "org.apache.kafka.tools.AclCommand"
 QUOTAS = ("producer_byte_rate=1048576.0", "consumer_byte_rate=2097152.0")
+"""That Kafka's directory begins with."""
+OUR_QUOTAS = ("producer_byte_rate=3000000.0", "request_percentage=50.0")
+"""That odradek adds, for a client id."""
+METERED = "metered"
 RECORDS = 400
+TABLE_RECORDS, TABLE_KEYS, TABLE_VALUE_BYTES = 400, 20, 8000
 DELETED = 150
 LIMIT_S = 60
 ENDED = {"Empty", "CompleteAbort", "CompleteCommit"}
@@ -105,6 +113,17 @@ class Stage:
             producer.produce(topic, f"{topic} {number}", str(number % 10), partition=0)
         assert producer.flush(LIMIT_S) == 0
 
+    def rewrite(self, version: str) -> None:
+        """Give the keys of the table new values, and delete one. Returns when the broker has cleaned it."""
+        producer = self.producer(enable_idempotence=True)
+        for number in range(TABLE_RECORDS):
+            value = None if number % TABLE_KEYS == 0 else f"{version} {number} ".encode().ljust(TABLE_VALUE_BYTES, b".")
+            producer.produce("table", value, str(number % TABLE_KEYS), partition=0)
+        assert producer.flush(LIMIT_S) == 0
+        data = next(path for path in self._where.directories if (path / "table-0").is_dir())
+        active = int(max((data / "table-0").glob(f"*{names.LOG}")).stem)
+        wait_until_cleaned(data, "table", active - 1)
+
     def keep(self) -> Kept:
         image = self.image()
         places = [(topic.name, number) for topic in image.topics for number in topic.partitions]
@@ -157,11 +176,15 @@ def fill(stage: Stage) -> None:
     create(address, "stream", 1, {"segment.bytes": "1048576"})
     create(address, "ledger", 1, {})
     create(address, "shrunk", 1, {"retention.ms": "-1"})
+    create(address, "table", 1, TABLE)
+    stage.rewrite("first")
     stage.send("stream", RECORDS, compression_type="zstd")
     stage.send("shrunk", RECORDS)
     done(stage.admin.delete_records([TopicPartition("shrunk", 0, DELETED)]))
     entity = ("--entity-type", "topics", "--entity-name", "stream")
     stage.tool(CONFIGS, "--alter", *entity, "--add-config", "max.message.bytes=12345")
+    entity = ("--entity-type", "clients", "--entity-name", METERED)
+    stage.tool(CONFIGS, "--alter", *entity, "--add-config", ",".join(OUR_QUOTAS))
     stage.begin("first", "committed 1", "committed 2").commit_transaction(LIMIT_S)
     stage.begin("second", "aborted").abort_transaction(LIMIT_S)
 
@@ -223,7 +246,8 @@ def test_everything_goes_to_kafka_and_back(
             check_is_worth_it(before)
             play.brokers.to_kafka(kill=kill)
             check_all_is_there(before, play.keep())
-            check_with_kafkas_tools(play)
+            check_users_and_clients(play)
+            check_acls(play)
             go_on(play, patient, kill=kill)
         check_producer_ids(tmp_path)
 
@@ -236,34 +260,51 @@ def go_on(stage: Stage, patient: Producer, *, kill: bool) -> None:
     asyncio.run(wait_until_ended(stage.brokers.port))
     assert values(stage, "read_committed") == committed
     stage.send("stream", 50)
+    stage.rewrite("second")
     left = stage.begin("left to odradek", "left 1")
     late = stage.begin("late", "late 1", timeout_ms=PATIENCE_MS // 2)
     before = stage.keep()
     stage.brokers.to_odradek(kill=kill)
     check_all_is_there(before, stage.keep())
+    check_users_and_clients(stage)
     late.abort_transaction(LIMIT_S)
     left.commit_transaction(LIMIT_S)
     stage.begin("hasty again", "never again", timeout_ms=SHORT_MS)
     asyncio.run(wait_until_ended(stage.brokers.port))
     assert values(stage, "read_committed") == [*committed, "left 1"]
     stage.send("stream", 50)
+    stage.rewrite("third")
+    latest = {value[:5] for _, value in stage.keep().all["table", 0]}
+    assert latest == {b"third", b""}
 
 
 def check_is_worth_it(kept: Kept) -> None:
     assert len(kept.all["shrunk", 0]) == RECORDS - DELETED
     assert len(kept.all["compacted", 0]) > 0
-    assert [len(kept.metadata[what]) for what in ("quotas", "acls", "scram")] == [len(QUOTAS), 3, 2]
+    assert TABLE_KEYS <= len(kept.all["table", 0]) < TABLE_RECORDS * 3 / 4
+    assert [len(kept.metadata[what]) for what in ("quotas", "acls", "scram")] == [
+        len(QUOTAS + OUR_QUOTAS),
+        3,
+        2,
+    ]
     assert sum("stream" in line for line in kept.groups) >= 4
     assert [value for _, value in kept.committed["ledger", 0]] == [b"committed 1", b"committed 2"]
 
 
-def check_with_kafkas_tools(stage: Stage) -> None:
-    """What odradek does not serve, and keeps all the same."""
+def check_users_and_clients(stage: Stage) -> None:
+    """As Kafka's tool tells of them with either broker."""
     told = stage.tool(CONFIGS, "--describe", "--entity-type", "users")
     told += stage.tool(CONFIGS, "--describe", "--entity-type", "clients")
     for what in QUOTAS:
         assert what in told
     assert "SCRAM credential configs for user-principal" in told
+    (line,) = (each for each in told.splitlines() if METERED in each)
+    for what in OUR_QUOTAS:
+        assert what in line
+
+
+def check_acls(stage: Stage) -> None:
+    """What odradek does not serve, and keeps all the same."""
     assert len(re.findall(r"\(principal=User:(?:alice|bob), ", stage.tool(ACLS, "--list"))) == 3
 
 
