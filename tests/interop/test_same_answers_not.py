@@ -30,7 +30,7 @@ from odradek.wire.messages.write_txn_markers import (
     WriteTxnMarkersRequest,
 )
 
-TOPIC = 2
+TOPIC, BROKER = 2, 4
 NO_OPERATION = 9
 
 Question = Callable[[Asker], Awaitable[int]]
@@ -118,6 +118,22 @@ async def a_credential_of_no_password(ask: Asker) -> int:
     return int(answer.results[0].error_code)
 
 
+async def a_flush_before_now(ask: Asker) -> int:
+    return await change_of_all_brokers(ask, {"log.flush.interval.ms": "-1"})
+
+
+async def lags_that_contradict_each_other(ask: Asker) -> int:
+    lags = {"log.cleaner.min.compaction.lag.ms": "50", "log.cleaner.max.compaction.lag.ms": "40"}
+    return await change_of_all_brokers(ask, lags)
+
+
+async def change_of_all_brokers(ask: Asker, values: dict[str, str]) -> int:
+    configs = tuple(some.AlterableConfig(name=key, config_operation=0, value=value) for key, value in values.items())
+    resource = some.AlterConfigsResource(resource_type=BROKER, resource_name="", configs=configs)
+    answer = await ask.quietly(some.IncrementalAlterConfigsRequest(resources=(resource,), validate_only=True))
+    return int(answer.responses[0].error_code)
+
+
 DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (metadata_of_no_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
     (pages_of_an_empty_name, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_TOPIC_EXCEPTION),
@@ -128,6 +144,8 @@ DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (an_epoch_below_none, {ErrorCode.FENCED_LEADER_EPOCH}, ErrorCode.NONE),
     (a_marker_of_nobody, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
     (a_marker_without_an_epoch, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
+    (a_flush_before_now, {ErrorCode.NONE}, ErrorCode.INVALID_REQUEST),
+    (lags_that_contradict_each_other, {ErrorCode.NONE}, ErrorCode.INVALID_REQUEST),
     (a_credential_of_no_password, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.UNACCEPTABLE_CREDENTIAL),
     (a_transaction_of_nobody, {ErrorCode.NONE}, ErrorCode.INVALID_PRODUCER_ID_MAPPING),
 ]

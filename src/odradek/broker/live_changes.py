@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 
 from odradek.broker.settings import Settings
+from odradek.controller.config_checks import PROVIDERS
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import ConfigResource, Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, BrokerConfig, check_live
-from odradek.model.broker_config.names import is_for_all_brokers, key_of
+from odradek.model.broker_config.names import key_of, may_change
 from odradek.model.errors import InvalidConfig
 from odradek.model.settings import Key, attribute_of
 
@@ -49,13 +50,8 @@ def check_change(settings: Settings, image: Image, resource: ConfigResource, val
         settings.check_this(resource.name)
     try:
         for name, text in values.items():
-            key = key_of(name, BROKER_KEYS)
-            if key is not None and text is not None:
-                _check_place(resource, name, key)
-                value = key.parse(text)
-                _check_plugins(key, value)
-                if key.name in _NOT_TO_NONE and value == 0:
-                    raise InvalidConfig(f"{name} cannot become 0")
+            if text is not None:
+                _check_one(resource, name, text)
         now, after = settings.now(image), settings.after(image, resource, values)
         check_live(after, now)
         _check_threads(now, after)
@@ -63,13 +59,19 @@ def check_change(settings: Settings, image: Image, resource: ConfigResource, val
         raise InvalidRequest(str(error)) from None
 
 
-def _check_place(resource: ConfigResource, name: str, key: Key[object]) -> None:
-    if not resource.name and not is_for_all_brokers(name, key):
-        raise InvalidConfig(f"{name} can only be set for one broker at a time")
+def _check_one(resource: ConfigResource, name: str, text: str) -> None:
+    key = key_of(name, BROKER_KEYS)
+    if not may_change(name, key, for_all=not resource.name):
+        raise InvalidConfig(f"{name} cannot be changed here while brokers run")
     if name.startswith(_OF_LISTENERS_ALONE):
         raise InvalidConfig(f"{name} can only be changed for a listener: listener.name.NAME.{name}")
     if name in _AT_THE_START:
         raise InvalidConfig(f"{name} cannot be changed yet while this broker runs")
+    if key is not None and key.live is not None and key.name != PROVIDERS:
+        value = key.parse(text)
+        _check_plugins(key, value)
+        if key.name in _NOT_TO_NONE and value == 0:
+            raise InvalidConfig(f"{name} cannot become 0")
 
 
 def _check_plugins(key: Key[object], value: object) -> None:

@@ -9,7 +9,7 @@ from odradek.controller.topic_names import check_name
 from odradek.metadata.features import CORDONED_DIRECTORIES
 from odradek.metadata.image import ConfigResource, Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, THROTTLES
-from odradek.model.broker_config.names import is_for_all_brokers, key_of
+from odradek.model.broker_config.names import key_of, may_change
 from odradek.model.client_metrics_config import (
     CLIENT_METRICS_KEYS,
     INTERVAL_MS_LEAST,
@@ -23,6 +23,7 @@ from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
 
 MIN_INSYNC = "min.insync.replicas"
 CORDONED = "cordoned.log.dirs"
+PROVIDERS = "config.providers"
 VALUE_LENGTH_MAX = 32_767
 
 Values = dict[str, str | None]
@@ -118,12 +119,11 @@ def _check_broker_name(image: Image, name: str) -> None:
 
 
 def _check_broker(image: Image, resource: ConfigResource, values: Values) -> None:
-    """Names that Kafka does not know are for plugins: whatever they are set to is theirs."""
     keys = {name: declared(resource.type, name) for name in values}
     fixed = sorted(
         name
         for name, key in keys.items()
-        if key is not None and values[name] is not None and not _may_change(key, name, resource)
+        if values[name] is not None and not may_change(name, key, for_all=not resource.name)
     )
     if fixed:
         raise InvalidRequest(f"cannot be changed {_where(resource)} while brokers run: {', '.join(fixed)}")
@@ -136,12 +136,8 @@ def _check_broker(image: Image, resource: ConfigResource, values: Values) -> Non
         raise InvalidConfiguration(f"{CORDONED} needs metadata.version {CORDONED_DIRECTORIES}")
     for name, value in values.items():
         key = keys[name]
-        if key is not None and value is not None:
+        if key is not None and key.live is not None and value is not None:
             _check_value(key, value)
-
-
-def _may_change(key: Key[Any], name: str, resource: ConfigResource) -> bool:
-    return is_for_all_brokers(name, key) or (key.live is not None and bool(resource.name))
 
 
 def _where(resource: ConfigResource) -> str:
@@ -149,6 +145,8 @@ def _where(resource: ConfigResource) -> str:
 
 
 def _check_value(key: Key[Any], value: str) -> None:
+    if key.name == PROVIDERS:
+        return  # Kafka looks at it where other settings refer to it, and takes anything here
     try:
         key.parse(value)
     except InvalidConfig as error:

@@ -71,12 +71,15 @@ def key_of(name: str, keys: Mapping[str, Key[object]]) -> Key[object] | None:
     return keys.get(match[1] if match else name)
 
 
-def is_for_all_brokers(name: str, key: Key[object]) -> bool:
-    """Whether the setting of this name and key may be changed for all brokers at once.
+def may_change(name: str, key: Key[object] | None, *, for_all: bool) -> bool:
+    """Whether the setting of this name may be changed while brokers run, of one of them or of all.
 
-    What is set for a listener alone belongs to one broker, but for limits of connections.
+    What nobody here knows is for plugins, and may. What is set for a listener alone belongs to one broker, whatever it
+    is, but for limits of connections.
     """
-    return key.live is Live.CLUSTER_WIDE and (name == key.name or key.name in _LIMITS_OF_LISTENERS)
+    if _LISTENER_PREFIX.fullmatch(name):
+        return not for_all or (key is not None and key.name in _LIMITS_OF_LISTENERS)
+    return key is None or key.live is Live.CLUSTER_WIDE or (key.live is Live.PER_BROKER and not for_all)
 
 
 def refuse_unknown(name: str, given: Mapping[str, str], keys: Mapping[str, Key[object]]) -> None:
