@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 import pytest
 
-from odradek.controller import brokers, configs, directories, producer_ids, topics
+from odradek.controller import brokers, configs, directories, producer_ids, scram, topics
 from odradek.controller.context import Context
 from odradek.metadata.decision import Decision
 from odradek.metadata.image import ConfigResource, Endpoint, Image, ResourceType
@@ -30,6 +30,7 @@ from odradek.testing.kafka_tools import KafkaTools
 
 CLUSTER_ID = "abcdefghijklmnopqrstuQ"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
+CONFIGS = "kafka.admin.ConfigCommand"
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 DESCRIBED = re.compile(r"Topic: (\S+)\tTopicId: (\S+)\tPartitionCount: (\d+)\tReplicationFactor: 1\tConfigs: (\S+)")
 
@@ -87,7 +88,13 @@ def tell_a_story(node: Node) -> Image:
     wanted = [topics.NewTopic(f"topic-{number}", 3, configs={"retention.ms": "-1"}) for number in range(4)]
     node.do(topics.create(node.latest, wanted, node.context))
     node.do(topics.delete(node.latest, [topics.Doomed("topic-3")], node.context))
+    ann, bob = (
+        scram.Upsertion(name, mechanism, 4096 * mechanism, b"salt", b"s" * 32 * mechanism)
+        for name, mechanism in zip(("ann", "bob"), scram.Mechanism, strict=True)
+    )
+    node.do(scram.alter(node.latest, [ann]))
     node.metadata.write_snapshot_now()
+    node.do(scram.alter(node.latest, [bob]))
     node.do(topics.create_partitions(node.latest, [topics.Growth("topic-1", 5)]))
     change = configs.Change("cleanup.policy", configs.Operation.APPEND, "compact")
     resource = ConfigResource(ResourceType.TOPIC, "topic-0")
@@ -131,6 +138,7 @@ def test_kafkas_decoder_reads_log_snapshot_and_bootstrap(kafka: ApacheKafka, wri
     assert kinds["FEATURE_LEVEL_RECORD"] == 6 * 3
     assert kinds["BROKER_REGISTRATION_CHANGE_RECORD"] == 3
     assert {"REMOVE_TOPIC_RECORD", "CONFIG_RECORD", "PRODUCER_IDS_RECORD", "PARTITION_CHANGE_RECORD"} <= kinds.keys()
+    assert kinds["USER_SCRAM_CREDENTIAL_RECORD"] == 2 + 1, "set, and in the snapshot"
     assert sum("SnapshotHeader" in line for line in lines) == sum("SnapshotFooter" in line for line in lines) == 2
     assert sum("LeaderChange" in line for line in lines) == 1
 
@@ -143,9 +151,12 @@ def test_kafka_takes_over_and_gives_back(
         assert ended.status == 0, ended.err
         described = {match[1]: match for match in DESCRIBED.finditer(ended.out)}
         assert "Leader: none" not in ended.out
+        users = tools.run(CONFIGS, "--bootstrap-server", broker.address, "--describe", "--entity-type", "users")
         arguments = ["--create", "--topic", "by-kafka", "--partitions", "2", "--config", "max.message.bytes=2000000"]
         created = tools.run(TOPICS, "--bootstrap-server", broker.address, *arguments)
         assert created.status == 0, created.err
+    assert "'ann' are SCRAM-SHA-256=iterations=4096" in users.out, users
+    assert "'bob' are SCRAM-SHA-512=iterations=8192" in users.out, users
     assert described.keys() == written.image.topics.names.keys()
     for topic in written.image.topics:
         found = described[topic.name]
@@ -160,6 +171,8 @@ def test_kafka_takes_over_and_gives_back(
     assert node.metadata.events == []
     assert image.topics.names.keys() == {*written.image.topics.names, "by-kafka"}
     assert image.configs.of(ResourceType.TOPIC, "by-kafka") == {"max.message.bytes": "2000000"}
+    assert image.scram == written.image.scram
+    assert len(image.scram) == 2
     assert image.next_producer_id == written.image.next_producer_id
     for topic in written.image.topics:
         now = image.topics.by_id(topic.id)
