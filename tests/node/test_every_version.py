@@ -10,6 +10,7 @@ from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
 from odradek.testing.places import move_request
+from odradek.testing.quotas import alteration
 from odradek.testing.raw_client import RawClient
 from odradek.testing.running_node import create_topic, node_on
 from odradek.wire.apis import APIS
@@ -18,6 +19,7 @@ from odradek.wire.messages import alter_configs as whole
 from odradek.wire.messages import alter_partition_reassignments as reassignments
 from odradek.wire.messages import create_partitions as growth
 from odradek.wire.messages import delete_records as cut
+from odradek.wire.messages import describe_client_quotas as found_quotas
 from odradek.wire.messages import describe_log_dirs as log_dirs
 from odradek.wire.messages import describe_producers as producers
 from odradek.wire.messages import describe_quorum as quorum
@@ -67,6 +69,7 @@ def requests(topic_id: bytes) -> Iterator[tuple[int, int, Message]]:
     for name, id in ((THERE, topic_id), (NOT_THERE, NOBODYS_ID)):
         yield from _of_records(name, id)
         yield from _of_topics(name)
+        yield from _of_quotas()
         yield from _of_replicas(name)
         yield from _of_offsets(name, id)
         yield from _of_transactions(name)
@@ -117,6 +120,14 @@ def _of_topics(name: str) -> Iterator[tuple[int, int, Message]]:
     yield 0, 99, log_dirs.DescribeLogDirsRequest(topics=described)
     yield 0, 5, DeleteTopicsRequest(topic_names=(NOT_THERE,), timeout_ms=1000)
     yield 6, 99, DeleteTopicsRequest(topics=(DeleteTopicState(name=NOT_THERE, topic_id=NO_UUID),), timeout_ms=1000)
+
+
+def _of_quotas() -> Iterator[tuple[int, int, Message]]:
+    for entity, value in (({"user": "nobody"}, 5.0), ({"user": "nobody"}, None), ({"user": ""}, 5.0)):
+        yield 0, 99, alteration(entity, {"producer_byte_rate": value})
+    for kind in ("user", "nothing"):
+        component = found_quotas.ComponentData(entity_type=kind, match_type=2, match=None)
+        yield 0, 99, found_quotas.DescribeClientQuotasRequest(components=(component,), strict=False)
 
 
 def _of_replicas(name: str) -> Iterator[tuple[int, int, Message]]:
