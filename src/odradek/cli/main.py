@@ -17,7 +17,7 @@ from odradek.model.errors import OdradekError
 NOUNS = {
     "serve": "run a broker (under construction: see the README)",
     "demo": "run a broker, live events, Spark jobs and a page of results",
-    "cluster": "describe a cluster, change features, elect leaders, move replicas",
+    "cluster": "describe a cluster, elect leaders, move replicas",
     "topics": "list, describe, create, alter and delete topics",
     "configs": "show and change settings of topics and brokers",
     "quotas": "show and change quotas of users, client ids and addresses",
