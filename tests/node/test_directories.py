@@ -81,3 +81,31 @@ def test_without_its_metadata_a_node_does_not_start(tmp_path: Path) -> None:
         assert not (second / METADATA).exists()
 
     asyncio.run(main())
+
+
+def test_partitions_of_a_directory_that_cannot_be_used_are_not_made_anew(tmp_path: Path) -> None:
+    """What would be written to them would be hidden when the directory comes back, or hide what is in it."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    checkpoint = second / "recovery-point-offset-checkpoint"
+
+    async def main() -> None:
+        async with node_on(first, second) as client:
+            assert await create_topic(client, "orders", 2) == ErrorCode.NONE
+            for partition in (0, 1):
+                assert (await produce(client, "orders", "kept", partition=partition)).error_code == ErrorCode.NONE
+        lost = next(number for number in (0, 1) if (second / f"orders-{number}").exists())
+        before = checkpoint.read_text()
+        checkpoint.write_text("9\n0\n")  # of a version to come
+        async with node_on(first, second) as client:
+            assert (await produce(client, "orders", "b", partition=lost)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+            assert (await produce(client, "orders", "b", partition=1 - lost)).base_offset == 1
+            assert await create_topic(client, "new") == ErrorCode.NONE
+            assert (await produce(client, "new", "a")).base_offset == 0
+        checkpoint.write_text(before)
+        async with node_on(first, second) as client:
+            for partition in (0, 1):
+                assert (await produce(client, "orders", "c", partition=partition)).base_offset == 2 - (
+                    partition == lost
+                )
+
+    asyncio.run(main())

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, cast
 
 from odradek.broker.partition import Partition
 from odradek.metadata.image import EMPTY, Image
-from odradek.model.errors import UnknownTopicId, UnknownTopicOrPartition
+from odradek.model.errors import StorageFailed, UnknownTopicId, UnknownTopicOrPartition
 from odradek.net.connection import Connection
 from odradek.storage.flush import Flusher
 
@@ -30,6 +30,8 @@ class Broker:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.make: Callable[[TopicPartition], Partition | None] = _nothing
         """Asked for partitions that are not among these: there may be one whose log is still to be made."""
+        self.lost: set[TopicPartition] = set()
+        """Ours to lead, and their logs may lie in a directory that cannot be used."""
 
     @property
     def rack(self) -> str | None:
@@ -46,6 +48,8 @@ class Broker:
         where = cast("TopicPartition", (topic, index))  # equal to one, and made sooner
         found = self.partitions.get(where) or self.make(where)
         if found is None:
+            if where in self.lost:
+                raise StorageFailed(f"{topic}-{index} may be in a log directory that cannot be used")
             raise UnknownTopicOrPartition(f"no partition {topic}-{index} here")
         return found
 

@@ -134,7 +134,10 @@ class Moves:
         return found
 
     def _log_of(self, where: TopicPartition) -> Log | None:
-        return self._broker.partition(*where).log if self._broker.leads(where) else None
+        try:
+            return self._broker.partition(*where).log
+        except UnknownTopicOrPartition:
+            return None
 
     # --- under way
 

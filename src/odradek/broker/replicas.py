@@ -37,7 +37,11 @@ class Replicas:
         broker.make = self._make
 
     def begin(self, image: Image) -> None:
-        """At start: what is on disk and in no topic is set aside, what is in a topic and not on disk is made."""
+        """At start: what is on disk and in no topic is set aside, what is in a topic and not on disk is made.
+
+        While a directory cannot be used, nothing is made: it may be there. Whatever was written to a new log would be
+        hidden when the directory comes back, or hide what is in it.
+        """
         for log in list(self._logs):
             topic = image.topics.get(log.partition.topic)
             known = topic is not None and log.partition.partition in topic.partitions
@@ -48,6 +52,12 @@ class Replicas:
         for topic in image.topics:
             for number in topic.partitions:
                 self._take(topic, number)
+        if self._logs.unusable or not all(each.online for each in self._logs.dirs):
+            self._broker.lost = set(self._due)
+            self._due.clear()
+            if self._broker.lost:
+                fields = {"count": len(self._broker.lost)}
+                logger.error("partitions may be in a log directory that cannot be used", extra=fields)
         self.make_all()
 
     def change(self, delta: Delta, image: Image) -> None:
@@ -101,6 +111,8 @@ class Replicas:
             self._broker.partitions.pop(where, None)
             self._due.pop(where, None)
             return
+        if where in self._broker.lost:
+            return
         self._due[where] = topic
         if self._logs.get(where) is not None:
             self._make(where)
@@ -127,6 +139,7 @@ class Replicas:
 
     def _drop(self, where: TopicPartition) -> None:
         self._due.pop(where, None)
+        self._broker.lost.discard(where)
         partition = self._broker.partitions.pop(where, None)
         if partition is not None:
             for fetch in (*partition.waiting, *partition.stable.waiting):
