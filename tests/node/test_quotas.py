@@ -358,7 +358,7 @@ def test_the_quota_that_apache_kafka_left_is_in_force(
 ) -> None:
     """It is alice's. Nobody can say yet that he is she, so the test says it for him."""
     shutil.copytree(golden_data / "clean", tmp_path / "data")
-    monkeypatch.setattr("odradek.broker.call.ANONYMOUS", "alice")
+    monkeypatch.setattr("odradek.broker.dispatch.ANONYMOUS", "alice")
 
     async def main() -> None:
         directories = (tmp_path / "data" / "d1", tmp_path / "data" / "d2")

@@ -23,10 +23,7 @@ class Call(NamedTuple):
     """Of the request, its head included, in bytes."""
     times: "RequestTimes | None" = None
     """Where the time of requests is counted, if anybody has a quota of it."""
-
-    @property
-    def user(self) -> str:
-        return ANONYMOUS
+    user: str = ANONYMOUS
 
     def respond(self, response: Message | None) -> None:
         """Answer; None where the client expects none."""

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from odradek.broker.call import Call
+from odradek.broker.call import ANONYMOUS, Call
 from odradek.broker.quotas.requests import RequestTimes, Timed
 from odradek.model.errors import BadRequest, UnsupportedVersion
 from odradek.net.connection import Connection, Reply
@@ -81,7 +81,7 @@ class Dispatch:
                 raise BadRequest(f"{len(frame)} bytes of {APIS[head.api_key].name}; {served.bytes_max} are allowed")
             times = self._times if self._times.is_set else None
             version = head.version
-            who = (connection, reply, version, head.correlation_id, head.client_id, len(frame), times)
+            who = (connection, reply, version, head.correlation_id, head.client_id, len(frame), times, ANONYMOUS)
             call = _new(Call, who)
             if times is not None:
                 times.begin(call)

@@ -136,7 +136,8 @@ class Produce:
             )
             return self._throttled(call, ProduceResponse(responses=(failed,)))
         answer = single_batch.answer(version, call.correlation_id, single, base_offset, append_time, log.start_offset)
-        if self._rates.is_set and (wait_ms := self._hold_back(call)):
+        if self._rates.is_set and (wait_ms := self._rates.charge(call, call.size)):
+            call.connection.hold_back(wait_ms)
             answer = single_batch.throttled(answer, wait_ms)
         call.reply.send((answer,))
         return LATER

@@ -54,12 +54,15 @@ class Rate:
     seconds, ten that share one 23 %.
     """
 
-    __slots__ = ("_current", "_enough", "_samples", "_total", "_windows", "bound")
+    __slots__ = ("_enough", "_number", "_sample", "_sample_end_ms", "_samples", "_total", "_windows", "bound")
 
     def __init__(self, bound: float, windows: Windows) -> None:
         self._windows = windows
         self._samples: list[_Sample] = []
-        self._current = 0
+        self._number = -1
+        """Of the current one among them."""
+        self._sample = _Sample(0)
+        self._sample_end_ms = -1
         self._total = 0.0
         self.set_bound(bound)
 
@@ -70,14 +73,11 @@ class Rate:
 
     def charge(self, amount: float, now_ms: int) -> int:
         """Count an amount; returns for how many milliseconds the client is to wait, 0 where it is within its bound."""
-        samples = self._samples
-        sample = samples[self._current] if samples else self._begin(now_ms)
-        if now_ms - sample.start_ms >= self._windows.size_ms:
-            sample = self._advance(now_ms)
+        sample = self._sample if now_ms < self._sample_end_ms else self._advance(now_ms)
         sample.amount += amount
         sample.last_ms = now_ms
-        self._total += amount
-        return 0 if self._total <= self._enough else self.excess_ms(now_ms)
+        total = self._total = self._total + amount
+        return 0 if total <= self._enough else self.excess_ms(now_ms)
 
     def excess_ms(self, now_ms: int) -> int:
         """How long nothing may come for the rate to be within its bound: 0 where it is."""
@@ -93,19 +93,17 @@ class Rate:
         """Whether nothing of it counts any more: a new one would say the same."""
         return all(now_ms - sample.last_ms >= self._windows.span_ms for sample in self._samples)
 
-    def _begin(self, now_ms: int) -> _Sample:
-        self._samples.append(_Sample(now_ms))
-        return self._samples[0]
-
     def _advance(self, now_ms: int) -> _Sample:
         # One more than the windows that count: the oldest may lie half within what is looked at.
-        self._current = (self._current + 1) % (self._windows.samples + 1)
-        if self._current == len(self._samples):
+        self._number = (self._number + 1) % (self._windows.samples + 1)
+        if self._number == len(self._samples):
             self._samples.append(_Sample(now_ms))
         else:
-            self._samples[self._current].reset(now_ms)
+            self._samples[self._number].reset(now_ms)
             self._sum()
-        return self._samples[self._current]
+        self._sample = self._samples[self._number]
+        self._sample_end_ms = now_ms + self._windows.size_ms
+        return self._sample
 
     def _forget(self, now_ms: int) -> None:
         span_ms = self._windows.span_ms

@@ -33,7 +33,8 @@ class Sensors(Generic[S]):
         self._span_ms = span_ms
         self._limits = Limits({})
         self._sensors: dict[tuple[str, str], S] = {}
-        self._known: dict[tuple[str, str], S | None] = {}
+        self.known: dict[tuple[str, str | None], S | None] = {}
+        """By user and client id, as far as they were asked for: None for those without a limit."""
         self._looked_ms = 0
         self.is_set = False
         """Whether anybody has a limit."""
@@ -44,18 +45,21 @@ class Sensors(Generic[S]):
     def change(self, limits: Limits) -> None:
         """What was used so far counts against the new limits."""
         self._limits = limits
-        self._known.clear()
+        self.known.clear()
         self.is_set = bool(limits)
         if not limits:
             self._sensors.clear()
 
     def of(self, client: Client, now_ms: int) -> S | None:
         """None for those without a limit."""
-        who = (client.user, client.client_id or "")
-        if who in self._known:
-            return self._known[who]
+        try:
+            return self.known[client.user, client.client_id]
+        except KeyError:
+            return self._find(client, now_ms)
+
+    def _find(self, client: Client, now_ms: int) -> S | None:
         self._look_through(now_ms)
-        limit = self._limits.of(*who)
+        limit = self._limits.of(client.user, client.client_id or "")
         sensor = None
         if limit is not None:
             sensor = self._sensors.get(limit.shared_by)
@@ -63,13 +67,13 @@ class Sensors(Generic[S]):
                 sensor = self._sensors[limit.shared_by] = self._make(limit.bound)
             else:
                 sensor.set_bound(limit.bound)
-        self._known[who] = sensor
+        self.known[client.user, client.client_id] = sensor
         return sensor
 
     def _look_through(self, now_ms: int) -> None:
         is_due = now_ms - self._looked_ms >= self._span_ms
-        if is_due or len(self._known) >= KNOWN_MAX:
-            self._known.clear()
+        if is_due or len(self.known) >= KNOWN_MAX:
+            self.known.clear()
         if is_due:
             self._looked_ms = now_ms
             self._sensors = {key: sensor for key, sensor in self._sensors.items() if not sensor.is_over(now_ms)}

@@ -60,7 +60,7 @@ def test_many_clients_without_a_quota_are_not_all_remembered() -> None:
     sensors = sensors_with({("alice", ""): 10})
     for number in range(KNOWN_MAX + 10):
         assert sensors.of(Client("bob", str(number)), 1) is None
-    assert len(sensors._known) <= KNOWN_MAX
+    assert len(sensors.known) <= KNOWN_MAX
 
 
 def test_a_change_holds_at_once_for_what_came_before() -> None:
