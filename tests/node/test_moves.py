@@ -2,12 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from odradek.model.error_code import ErrorCode
 from odradek.server.node import Node, NodeSetting
+from odradek.testing import running_broker
 from odradek.testing.places import begin_move, limit_moves, places, until_in
 from odradek.testing.raw_client import RawClient
 from odradek.testing.reading import read_partition
@@ -19,9 +20,22 @@ from odradek.wire.messages.alter_partition_reassignments import (
     ReassignableTopic,
 )
 from odradek.wire.messages.elect_leaders import ElectLeadersRequest, ElectLeadersResponse, TopicPartitions
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
+)
+from odradek.wire.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from odradek.wire.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
 )
 
 LIMIT_S = 60
@@ -162,3 +176,69 @@ def test_elections_and_reassignments(tmp_path: Path) -> None:
             assert (listed.error_code, listed.topics) == (ErrorCode.NONE, ())
 
     asyncio.run(main())
+
+
+OFFSETS = "__consumer_offsets"
+
+
+def test_offsets_of_groups_are_committed_while_their_partition_moves(tmp_path: Path) -> None:
+    """Those who keep a log at hand, as coordinators do, notice nothing."""
+    settings = {"log.dirs": f"{tmp_path}/a,{tmp_path}/b", "offsets.topic.num.partitions": "1"}
+
+    async def move_it(client: RawClient) -> int:
+        await create_topic(client, "orders")
+        while (await find_coordinator(client)).coordinators[0].error_code:
+            pass
+        stop = asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            committing = tasks.create_task(commit_on_and_on(client, stop), name="commit")
+            for _ in range(4):
+                target = await elsewhere(client, tmp_path, OFFSETS)
+                assert await begin_move(client, OFFSETS, target) == ErrorCode.NONE
+                await until_in(client, OFFSETS, target)
+            stop.set()
+        return committing.result()
+
+    with running_broker(settings) as broker:
+        committed = asyncio.run(told(broker.port, move_it))
+        assert asyncio.run(told(broker.port, committed_offset)) == committed
+        broker.kill()
+        broker.start()
+        assert asyncio.run(told(broker.port, committed_offset)) == committed
+
+
+async def told(port: int, ask: Callable[[RawClient], Awaitable[int]]) -> int:
+    client = await RawClient.connect("127.0.0.1", port)
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            return await ask(client)
+    finally:
+        await client.close()
+
+
+async def commit_on_and_on(client: RawClient, stop: asyncio.Event) -> int:
+    """Returns the last offset."""
+    mine, offset = await client.another(), 0
+    while not stop.is_set():
+        offset += 1
+        part = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset, committed_metadata="")
+        topic = OffsetCommitRequestTopic(name="orders", partitions=(part,))
+        request = OffsetCommitRequest(group_id="group", member_id="", topics=(topic,))
+        answer = await mine.ask(request, OffsetCommitResponse, 8)
+        assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
+    await mine.close()
+    return offset
+
+
+async def find_coordinator(client: RawClient) -> FindCoordinatorResponse:
+    return await client.ask(FindCoordinatorRequest(coordinator_keys=("group",)), FindCoordinatorResponse, 4)
+
+
+async def committed_offset(client: RawClient) -> int:
+    """Waits for the coordinator to know."""
+    topic = OffsetFetchRequestTopics(name="orders", partition_indexes=(0,))
+    request = OffsetFetchRequest(groups=(OffsetFetchRequestGroup(group_id="group", topics=(topic,)),))
+    while True:
+        (group,) = (await client.ask(request, OffsetFetchResponse, 8)).groups
+        if group.error_code == ErrorCode.NONE:
+            return group.topics[0].partitions[0].committed_offset
