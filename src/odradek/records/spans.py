@@ -5,7 +5,7 @@ numbers take one byte or two, and what is not asked for is stepped over.
 """
 
 from odradek.model.errors import CorruptBatch
-from odradek.records.batch import HEAD_SIZE, BatchHead, Codec
+from odradek.records.batch import CODEC_MASK, HEAD_SIZE, BatchHead
 from odradek.records.compression import INFLATED_MAX, decompress
 from odradek.records.varint import INT64_BYTES_MAX, read_unsigned
 
@@ -18,7 +18,7 @@ value.
 def inflate(batch: memoryview, head: BatchHead, limit: int = INFLATED_MAX) -> bytes:
     """The records of `batch`, which is exactly the batch of `head`, as bytes. Raises CorruptBatch."""
     records = batch[HEAD_SIZE:]
-    if head.codec is Codec.NONE or not records:
+    if not head.attributes & CODEC_MASK or not records:
         return bytes(records)
     return bytes(decompress(head.codec, records, limit))
 
@@ -65,29 +65,38 @@ def note_keys(data: bytes, count: int, base: int, places: dict[bytes, int]) -> N
 
 def read_spans(data: bytes, starts: list[int]) -> list[Span]:
     """The records that start there, in `data` that `note_keys` has taken. Raises CorruptBatch."""
+    spans: list[Span] = []
+    append = spans.append
     try:
-        return [_read_span(data, start) for start in starts]
+        for start in starts:
+            length = data[start]
+            if length < 0x80:
+                at = start + 2
+                end = start + 1 + (length >> 1)
+            elif (more := data[start + 1]) < 0x80:
+                at = start + 3
+                end = start - 62 + (more << 6) + (length >> 1)
+            else:
+                length, at = read_unsigned(data, start)
+                end = at + (length >> 1)
+                at += 1
+            timestamp = data[at]
+            if timestamp < 0x80:
+                after = at = at + 1
+            else:
+                timestamp, at = read_unsigned(data, at, INT64_BYTES_MAX)
+                after = at
+            while data[at] > 0x7F:  # the offset
+                at += 1
+            size = data[at + 1]
+            if size < 0x80:
+                at += 2
+            else:
+                size, at = read_unsigned(data, at + 1)
+            if not size & 1:
+                at += size >> 1
+            # The sign of a zigzag number is its lowest bit, so the first byte tells whether there is a value.
+            append((start, timestamp, after, end, data[at] & 1 == 1))
     except IndexError:
         raise CorruptBatch("a record is shorter than its key") from None
-
-
-def _read_span(data: bytes, start: int) -> Span:
-    length, at = read_unsigned(data, start)
-    end = at + (length >> 1)
-    timestamp = data[at + 1]  # behind the attributes
-    if timestamp < 0x80:
-        at += 2
-    else:
-        timestamp, at = read_unsigned(data, at + 1, INT64_BYTES_MAX)
-    after = at
-    while data[at] > 0x7F:  # the offset
-        at += 1
-    size = data[at + 1]
-    if size < 0x80:
-        at += 2
-    else:
-        size, at = read_unsigned(data, at + 1)
-    if not size & 1:
-        at += size >> 1
-    # The sign of a zigzag number is its lowest bit, so the first byte tells whether there is a value.
-    return start, timestamp, after, end, data[at] & 1 == 1
+    return spans

@@ -118,7 +118,7 @@ def test_what_is_held_stays_within_the_bound(disk: FaultyDisk) -> None:
     for base in range(0, 20_000, 100):
         last.note(batch_of([b"%016d" % (base + each) for each in range(100)]).data, 100)
         most = max(most, len(last))
-    assert 100 < most <= 100_000 // 128
+    assert 100 < most <= 100_000 // 160
     last.settle()
     assert len(last) == 20_000
     spill.close()

@@ -5,6 +5,8 @@ removed, unless the log would lose something by it: where a producer's sequence 
 """
 
 from dataclasses import replace
+from itertools import filterfalse
+from operator import itemgetter
 
 from odradek.model.numbers import TimestampMs
 from odradek.records.batch import (
@@ -23,6 +25,9 @@ from odradek.records.varint import unzigzag, write_signed
 from odradek.storage.cleaning.decided_txns import DecidedTxns
 from odradek.storage.cleaning.job import Job
 from odradek.storage.cleaning.last_places import LastPlaces
+
+_is_tombstone = itemgetter(4)
+"""Of a span."""
 
 
 class BatchFilter:
@@ -52,10 +57,10 @@ class BatchFilter:
         spans = read_spans(data, starts)
         horizon = head.delete_horizon_ms
         if horizon is not None and horizon <= self._now:
-            spans = [span for span in spans if not span[4]]
+            spans = list(filterfalse(_is_tombstone, spans))
         if not spans:
             return self._leave_nothing(head)
-        if horizon is None and any(is_tombstone for *_, is_tombstone in spans):
+        if horizon is None and any(map(_is_tombstone, spans)):
             return _with_horizon(head, data, spans, self._horizon)
         return batch if len(spans) == head.count else _with_spans(head, data, spans)
 
@@ -107,7 +112,7 @@ def _with_horizon(head: BatchHead, data: bytes, kept: list[Span], horizon: Times
 def _largest(head: BatchHead, kept: list[Span]) -> TimestampMs:
     if head.timestamp_type is TimestampType.LOG_APPEND_TIME:
         return head.max_timestamp
-    return TimestampMs(head.base_timestamp + max(unzigzag(timestamp) for _, timestamp, *_ in kept))
+    return TimestampMs(head.base_timestamp + max(map(unzigzag, {timestamp for _, timestamp, _, _, _ in kept})))
 
 
 def _sealed(head: BatchHead, records: bytes) -> bytearray:

@@ -5,6 +5,7 @@ its standard output. It ends when its standard input does: whoever takes over th
 """
 
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -58,6 +59,7 @@ def _parse(said: bytes) -> Outcome:
 
 def main() -> None:
     os.nice(_NICENESS)
+    gc.disable()  # it would look again and again at millions of values that refer to nothing
     job = Job.from_json(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     throttle = Throttle(job.limits.bytes_per_second, time.monotonic, time.sleep)

@@ -3,7 +3,7 @@
 A place is the number of a batch, in the order in which they are noted, and where the record starts in what the batch
 inflates to. So whoever writes the log anew needs to look at those records alone that stay.
 
-    noted: keys -> dict -> where it is full: shares by the hash of the key, in a file
+    noted: keys -> dict -> where it is full, and from then on: shares by the hash of the key, in a file
     settled: share by share: blocks -> dict -> places, by segment, in the same file
 
 As long as the keys fit into memory, nothing goes to the file, and of the clean part of the log no key is noted: those
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 _START_BITS = 31
 """A batch has fewer bytes than an int32 can tell."""
 _START_MASK = (1 << _START_BITS) - 1
-_KEY_BYTES = 128
-"""What a key in a dict costs, besides its own bytes: the key as an object, its place, its part of the table."""
+_KEY_BYTES = 160
+"""What a key in a dict costs, besides its own bytes: as an object, its place, its part of a table that grows."""
 _SHARES = 64
+_SHARE_MASK = _SHARES - 1
 _INFLATION = 6
 """How many times as large an entry is in a dict as in a block, at most."""
 
@@ -39,6 +40,8 @@ class LastPlaces:
         self._bytes_max = bytes_max
         self._spill = spill
         self._held: dict[bytes, int] = {}
+        self._shares: list[list[bytes | int]] = [[] for _ in range(_SHARES)]
+        """Keys and places in turn, to be put aside."""
         self._room = bytes_max
         self._batches = 0
         """That were noted so far."""
@@ -70,24 +73,31 @@ class LastPlaces:
 
     def note(self, data: bytes, count: int) -> None:
         """The next batch: what it inflates to, and how many records that is. Those without a key are left out."""
-        held = self._held
-        before = len(held)
-        note_keys(data, count, self._batches << _START_BITS, held)
+        noted: dict[bytes, int] = {} if self.is_spilled else self._held
+        before = len(noted)
+        note_keys(data, count, self._batches << _START_BITS, noted)
         self._batches += 1
-        grown = len(held) - before
+        grown = len(noted) - before
         if grown:
-            self._room -= grown * _KEY_BYTES + sum(map(len, islice(reversed(held), grown)))
+            self._room -= grown * _KEY_BYTES + sum(map(len, islice(reversed(noted), grown)))
+            if self.is_spilled:
+                self._share_out(noted)
             if self._room < 0:
                 self._put_aside()
 
+    def _share_out(self, noted: dict[bytes, int]) -> None:
+        shares = self._shares
+        for entry in noted.items():
+            shares[hash(entry[0]) & _SHARE_MASK] += entry
+
     def _put_aside(self) -> None:
-        shares: list[list[bytes | int]] = [[] for _ in range(_SHARES)]
-        for entry in self._held.items():
-            shares[hash(entry[0]) % _SHARES] += entry
+        """From the first time on, there is no dict of all keys any more: what comes goes to its share at once."""
+        self._share_out(self._held)
         self._held.clear()
-        for number, share in enumerate(shares):
+        for number, share in enumerate(self._shares):
             if share:
                 self._spill.add(self._number(number, self._generation), marshal.dumps(share, 2))
+                share.clear()
         self._room = self._bytes_max
         self.is_spilled = True
 
