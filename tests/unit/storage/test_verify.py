@@ -333,6 +333,14 @@ def test_a_snapshot_of_another_moment(disk: FaultyDisk) -> None:
     assert any("last sequence" in finding.text for finding in findings)
 
 
+def test_a_snapshot_of_a_broker_that_was_killed_before_it_wrote_it(disk: FaultyDisk) -> None:
+    """Either broker goes by the one before, so a directory may be handed over with it."""
+    path = segment_path(base_offsets(disk)[2], ".snapshot")
+    disk.put(path, b"")
+    (finding,) = verify(disk)
+    assert (finding.severity, finding.path) == (Severity.NOTE, path)
+
+
 def test_a_snapshot_within_a_batch_and_one_past_the_end(disk: FaultyDisk) -> None:
     empty = producer_snapshot.pack([])
     disk.put(segment_path(1, ".snapshot"), empty)

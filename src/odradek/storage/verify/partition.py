@@ -141,7 +141,11 @@ class PartitionCheck:
             path = self._path(names.file_name(offset, names.SNAPSHOT))
             self._run.tally.files += 1
             try:
-                producers = producer_snapshot.parse(self._run.files.read_whole(path), path)
+                content = self._run.files.read_whole(path)
+                if not content:  # a broker was killed before it wrote it: either one goes by the snapshot before
+                    yield note(path, _LEFTOVERS[names.TEMP])
+                    continue
+                producers = producer_snapshot.parse(content, path)
             except CorruptFile as corrupt:
                 yield from_corrupt(path, corrupt)
             except OSError as problem:
