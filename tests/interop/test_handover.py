@@ -7,6 +7,8 @@ never if they were aborted. Consumers saw all of it, in order, and no committed 
 An application with Kafka's own clients passes on what the transactions wrote, in transactions of its own with its
 offsets in them. It is killed several times, also where it is in the middle of one that then goes from broker to broker.
 Each record comes out once and in order, and what is committed is what came out.
+
+A table is kept in a compacted topic, which each broker cleans before the next takes over, by a client with a quota.
 """
 
 import asyncio
@@ -18,6 +20,8 @@ from pathlib import Path
 import pytest
 
 from odradek.testing.apache_kafka import ApacheKafka
+from odradek.testing.quotas import set_quotas
+from odradek.testing.raw_client import RawClient
 from odradek.testing.relay import Relay, Where, relay
 from odradek.testing.steady_application import SteadyApplication
 from odradek.testing.steady_clients import (
@@ -29,6 +33,15 @@ from odradek.testing.steady_clients import (
     read_all,
     read_messages,
 )
+from odradek.testing.steady_table import (
+    EAGER,
+    TABLE,
+    TABLE_WRITER,
+    TableWriter,
+    cleaned_to,
+    read_table,
+    wait_until_cleaned,
+)
 from odradek.testing.stored_commits import stored_commits
 from odradek.testing.topics import create
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
@@ -36,24 +49,33 @@ from odradek.wire.stored import CONSUMER_OFFSETS
 
 ROUNDS = 5
 PARTITIONS = 2
-STREAM, LEDGER, PASSED_ON = "stream", "ledger", "passed-on"
+STREAM, LEDGER, PASSED_ON, KEYED = "stream", "ledger", "passed-on", "table"
 CLASSIC, MODERN, APPLICATION = "classic-readers", "modern-readers", "application"
 SETTINGS = {
+    **EAGER,
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
     "group.initial.rebalance.delay.ms": "0",
     "group.consumer.session.timeout.ms": "60000",
-    # So that the offsets that were committed are all still there to be looked at.
-    "log.cleaner.enable": "false",
+    # All of it in one segment, so that the offsets that were committed are all still there to be looked at.
+    "offsets.topic.segment.bytes": "1073741824",
 }
-PROGRESS = {IdempotentProducer: 100, TransactionalProducer: 12, GroupConsumer: 60, SteadyApplication: 5}
+PROGRESS = {
+    IdempotentProducer: 100,
+    TransactionalProducer: 12,
+    GroupConsumer: 60,
+    SteadyApplication: 5,
+    TableWriter: 60,
+}
 """How much each client must get on with each broker before the next takes over."""
 
 
 class Cast:
     """All clients."""
 
-    def __init__(self, bootstrap: str, application: SteadyApplication) -> None:
+    def __init__(self, bootstrap: str, application: SteadyApplication, data: Path) -> None:
+        self._data = data
+        self.table = TableWriter(bootstrap, KEYED)
         self.idempotent = IdempotentProducer(bootstrap, STREAM, PARTITIONS)
         self.transactional = TransactionalProducer(bootstrap, "teller", LEDGER, PARTITIONS)
         self.classic = GroupConsumer(bootstrap, CLASSIC, STREAM, {"session.timeout.ms": "60000"})
@@ -65,13 +87,16 @@ class Cast:
             self.idempotent,
             self.transactional,
             self.application,
+            self.table,
         ]
 
     def get_on(self) -> None:
-        """Until each has done some work with the broker that there is now."""
+        """Until each has done some work with the broker that there is now, and the table was cleaned by it."""
+        cleaned = cleaned_to(self._data, KEYED)
         wanted = [(client, client.done + PROGRESS[type(client)]) for client in self.all]
         for client, count in wanted:
             client.wait_for(count)
+        wait_until_cleaned(self._data, KEYED, cleaned)
 
     def end(self, expected: int, committed: dict[Place, list[tuple[int, bytes]]]) -> None:
         """Once the producers have stopped: the others stop when they have read all."""
@@ -87,7 +112,10 @@ def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, programs: Pat
     with relay(kafka, Where(tmp_path, [tmp_path / "data"]), SETTINGS) as brokers:
         for topic in (STREAM, LEDGER, PASSED_ON):
             create(("127.0.0.1", brokers.port), topic, PARTITIONS, {"segment.bytes": "1048576"})
-        cast = Cast(brokers.bootstrap, application_on(kafka, programs, brokers.bootstrap, tmp_path))
+        create(("127.0.0.1", brokers.port), KEYED, 1, TABLE)
+        asyncio.run(limit_table_writer(brokers.port))
+        application = application_on(kafka, programs, brokers.bootstrap, tmp_path)
+        cast = Cast(brokers.bootstrap, application, tmp_path / "data")
         try:
             for client in cast.all:
                 client.start()
@@ -101,6 +129,7 @@ def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, programs: Pat
             cast.get_on()
             cast.idempotent.stop()
             cast.transactional.stop()
+            cast.table.stop()
             committed = committed_records(cast.transactional, brokers)
             cast.end(sum(map(len, cast.idempotent.sent.values())), committed)
         except BaseException:
@@ -114,9 +143,17 @@ def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, programs: Pat
         check_stream(cast, brokers)
         check_ledger(cast, committed)
         check_passed_on(brokers.bootstrap, committed)
+        check_table(cast.table, brokers.bootstrap)
         assert cast.application.kills == 7
         check_commits(cast, asyncio.run(stored_commits(brokers.port)))
     brokers.verify()
+
+
+async def limit_table_writer(port: int) -> None:
+    """To somewhat less than it would send."""
+    client = await RawClient.connect("127.0.0.1", port)
+    await set_quotas(client, {"client-id": TABLE_WRITER}, producer_byte_rate=1_200_000)
+    await client.close()
 
 
 def application_on(kafka: ApacheKafka, programs: Path, bootstrap: str, work: Path) -> SteadyApplication:
@@ -175,6 +212,12 @@ def check_output(output: list[tuple[int, bytes]], expected: list[bytes], offsets
     """
     assert [value for _, value in output] == expected
     assert [key for key, _ in groupby(key for key, _ in output)] == [offset for offset, _ in groupby(offsets)]
+
+
+def check_table(writer: TableWriter, bootstrap: str) -> None:
+    table, count = read_table(bootstrap, KEYED)
+    assert table == writer.table
+    assert count < writer.done / 4
 
 
 def offsets_committed(bootstrap: str) -> dict[int, list[int]]:
