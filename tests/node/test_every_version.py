@@ -17,6 +17,7 @@ from odradek.wire.apis import APIS
 from odradek.wire.messages import add_partitions_to_txn as add_partitions
 from odradek.wire.messages import alter_configs as whole
 from odradek.wire.messages import alter_partition_reassignments as reassignments
+from odradek.wire.messages import alter_user_scram_credentials as users
 from odradek.wire.messages import create_partitions as growth
 from odradek.wire.messages import delete_records as cut
 from odradek.wire.messages import describe_client_quotas as found_quotas
@@ -44,6 +45,7 @@ from odradek.wire.messages.describe_configs import DescribeConfigsRequest, Descr
 from odradek.wire.messages.describe_groups import DescribeGroupsRequest
 from odradek.wire.messages.describe_topic_partitions import DescribeTopicPartitionsRequest, TopicRequest
 from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest
+from odradek.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
 from odradek.wire.messages.end_txn import EndTxnRequest
 from odradek.wire.messages.heartbeat import HeartbeatRequest
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -57,6 +59,7 @@ from odradek.wire.messages.list_transactions import ListTransactionsRequest
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.wire.messages.sync_group import SyncGroupRequest
+from odradek.wire.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.wire.schema import NO_UUID, Message
 
@@ -81,6 +84,7 @@ def requests(topic_id: bytes) -> Iterator[tuple[int, int, Message]]:
         replaced = whole.AlterConfigsResource(resource_type=2, resource_name=name, configs=())
         yield 0, 99, whole.AlterConfigsRequest(resources=(replaced,), validate_only=True)
     yield from _of_the_node()
+    yield from _of_users()
     for group in ("group", NOT_THERE, ""):
         yield from _of_members(group)
 
@@ -230,8 +234,20 @@ def _of_the_node() -> Iterator[tuple[int, int, Message]]:
     for level in (1, 99):
         feature = FeatureUpdateKey(feature="group.version", max_version_level=level)
         yield 0, 99, UpdateFeaturesRequest(feature_updates=(feature,))
+    yield 0, 99, UnregisterBrokerRequest(broker_id=7)
     yield 0, 99, DescribeClusterRequest(include_cluster_authorized_operations=True)
     yield 1, 99, DescribeClusterRequest(include_cluster_authorized_operations=True, endpoint_type=2)
+
+
+def _of_users() -> Iterator[tuple[int, int, Message]]:
+    for iterations in (4096, 1):
+        credential = users.ScramCredentialUpsertion(
+            name="ann", mechanism=1, iterations=iterations, salt=b"salt", salted_password=b"salted"
+        )
+        gone = users.ScramCredentialDeletion(name=NOT_THERE, mechanism=2)
+        yield 0, 99, users.AlterUserScramCredentialsRequest(deletions=(gone,), upsertions=(credential,))
+    for names in (None, (UserName(name="ann"), UserName(name=NOT_THERE))):
+        yield 0, 99, DescribeUserScramCredentialsRequest(users=names)
 
 
 def test_every_version_is_answered(tmp_path: Path) -> None:
