@@ -17,6 +17,11 @@ _HERE = {
     # Over TCP, Spark's Python processes hear of each task 40 ms late: its JVM leaves Nagle's algorithm on, and sends a
     # task in two parts. Not elsewhere: in the temporary directory of a container, a socket's path may be too long.
     "spark.python.unix.domain.socket.enabled": "true",
+    # Spark's default asks Hadoop about links, which starts ten processes for each file of a checkpoint, and every batch
+    # has several. This one starts two, and leaves the same files.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 
 
