@@ -7,6 +7,7 @@ import pytest
 from odradek.model.numbers import ProducerId
 from odradek.records.builder import BatchSpec
 from odradek.storage import names
+from odradek.storage.cleaning.choice import CleanerSetting
 from odradek.testing.compaction import COMPACTED, close_segment, committed, compact, latest, put
 from odradek.testing.disk import FaultyDisk, disks_after_death
 from odradek.testing.logs import NOW, end_txn, log_of, open_dirs, setting
@@ -37,9 +38,9 @@ def dirty_disk() -> FaultyDisk:
     return disk
 
 
-def act(disk: FaultyDisk) -> None:
+def act(disk: FaultyDisk, room: int) -> None:
     dirs = open_dirs(disk, given=setting(COMPACTED))
-    outcome = compact(log_of(dirs), LATER)
+    outcome = compact(log_of(dirs), LATER, CleanerSetting(dedupe_buffer_size=room))
     assert outcome is not None
     assert len(outcome.made) == 3
     dirs.write_checkpoints()
@@ -47,18 +48,22 @@ def act(disk: FaultyDisk) -> None:
     dirs.close()
 
 
-@pytest.mark.parametrize("power_loss", [False, True], ids=["killed", "power loss"])
-def test_dying_at_every_change(power_loss: bool) -> None:
+@pytest.mark.parametrize(
+    ("power_loss", "room"),
+    [(False, 1 << 20), (False, 500), (True, 1 << 20)],
+    ids=["killed", "keys aside", "power loss"],
+)
+def test_dying_at_every_change(power_loss: bool, room: int) -> None:
     disk = dirty_disk()
     before = open_dirs(disk.copy(), given=setting(COMPACTED))
     expected, uncleaned = latest(log_of(before)), committed(log_of(before))
     assert "deleted" not in expected
     done = disk.copy()
-    act(done)
+    act(done, room)
     cleaned = committed(log_of(open_dirs(done, given=setting(COMPACTED))))
     assert cleaned != uncleaned
     seen = []
-    for left in disks_after_death(disk, act):
+    for left in disks_after_death(disk, lambda tried: act(tried, room)):
         for seed in range(4 if power_loss else 1):
             tried = left.copy()
             if power_loss:
