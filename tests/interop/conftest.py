@@ -11,6 +11,7 @@ from odradek.testing import apache_kafka
 from odradek.testing.apache_kafka import ApacheKafka, Unavailable
 from odradek.testing.kafka_tools import KafkaTools, kafka_tools
 from odradek.testing.same_answers import SETTINGS, Side
+from odradek.testing.script_stage import ScriptStage, script_stages
 from odradek.testing.two_brokers import two_brokers
 
 if TYPE_CHECKING:
@@ -83,6 +84,15 @@ def tools(kafka: ApacheKafka, programs: Path) -> Iterator[KafkaTools]:
     """Kafka's own, which take less than a process of Java's for each call."""
     with kafka_tools(kafka, programs) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def scripts(
+    kafka: ApacheKafka, tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[ScriptStage]]:
+    """A fresh broker of Apache Kafka's and one of ours, for Kafka's scripts."""
+    with script_stages(kafka, tools, tmp_path_factory.mktemp("scripts")) as stages:
+        yield stages
 
 
 @pytest.fixture(scope="session")

@@ -199,10 +199,10 @@ class RunningKafka:
         self._process.wait()
 
 
-def format_new(directory: Path) -> None:
-    """The only directory of a new cluster, for either broker."""
+def format_new(*directories: Path) -> None:
+    """All directories of a new cluster, for either broker."""
     identity = Identity(to_text(os.urandom(16)), 1)
-    format_directories(OsFiles(), [str(directory)], identity, lambda: os.urandom(16), SystemClock())
+    format_directories(OsFiles(), list(map(str, directories)), identity, lambda: os.urandom(16), SystemClock())
 
 
 def find() -> ApacheKafka:

@@ -4,7 +4,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from odradek.testing.kafka_tools import KafkaTools
 
@@ -12,8 +12,8 @@ GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 _LIMIT_S = 120
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-_SHORT_UUID = re.compile(r"(?<![\w-])[\w-]{22}(?![\w-])")
-_WORDS = re.compile(r"(org\.apache\.kafka\.common\.errors\.\w+): .*")
+_SHORT_UUID = re.compile(r"(?<![\w.-])[\w-]{22}(?![\w-])")
+_WORDS = re.compile(r"(org\.apache\.kafka\.common\.(?:errors\.)?\w+Exception): .*")
 """Of an error that the broker told: each has its own."""
 _STACK = re.compile(r"^\s(?:at |\.\.\. ).*\n", re.MULTILINE)
 
@@ -30,8 +30,17 @@ class Stage:
 
     def tool(self, main_class: str, *arguments: str) -> str:
         """What a tool printed, which is not compared."""
-        ended = self._tools.run(main_class, "--bootstrap-server", self.bootstrap, *arguments)
+        return self.run(main_class, "--bootstrap-server", self.bootstrap, *arguments)
+
+    def run(self, main_class: str, *arguments: str, given: str = "") -> str:
+        """The same for one that has to be told of the broker in another way. `given` is its standard input."""
+        ended = self._tools.run(main_class, *arguments, given=given)
         return f"{ended.out}{ended.err}status {ended.status}\n"
+
+    @property
+    def errors(self) -> list[str]:
+        """Names of those that the last tool has logged."""
+        return self._tools.errors
 
     def groups(self, *arguments: str) -> str:
         """What the tool for consumer groups printed, which is compared."""
@@ -39,11 +48,12 @@ class Stage:
         self.keep(printed)
         return printed
 
-    def keep(self, printed: str) -> None:
+    def keep(self, printed: str, *, in_order: bool = False) -> None:
         """Have this compared: its lines, in any order, since most come out of hash tables."""
         for pattern, stands_for in ((_UUID, "uuid"), (_SHORT_UUID, "id"), (_WORDS, r"\1"), (_STACK, "")):
             printed = pattern.sub(stands_for, printed)
-        self.printed.append(sorted(printed.replace(self._port, "port").splitlines()))
+        lines = printed.replace(self._port, "port").splitlines()
+        self.printed.append([f"line {at}: {line}" for at, line in enumerate(lines)] if in_order else sorted(lines))
 
     def join(self, name: str, group: str, **how: Any) -> None:
         """A Java consumer becomes a member, with `topics`, a `pattern` or an `re2` expression, and `settings`."""
@@ -65,10 +75,10 @@ class Stage:
         self._tools.ask("leave", name=f"{self.name} {name}")
 
 
-Case = Callable[[Stage], None]
+S = TypeVar("S", bound=Stage)
 
 
-def differences(case: Case, stages: Sequence[Stage]) -> str:
+def differences(case: Callable[[S], None], stages: Sequence[S]) -> str:
     """What the two print differently when the case is played on both, as text: nothing, if they agree."""
     for stage in stages:
         stage.printed.clear()

@@ -5,6 +5,7 @@ To start one for each of them takes longer than what they do. It is `KafkaTools.
 
 import contextlib
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,10 +21,15 @@ class KafkaTools:
         assert process.stdin is not None
         assert process.stdout is not None
         self._stdin, self._stdout = process.stdin, process.stdout
+        self.errors: list[str] = []
+        """Names of errors that the last tool has logged: many tell people no more than what the broker says of them."""
 
-    def run(self, main_class: str, *arguments: str) -> Ended:
-        """As `ApacheKafka.run`, but what the tool logs is not in its standard error."""
-        answer = self.ask("run", **{"class": main_class, "arguments": arguments})
+    def run(self, main_class: str, *arguments: str, given: str = "") -> Ended:
+        """As `ApacheKafka.run`, but what the tool logs is not in its standard error. `given` is its standard input."""
+        answer = self.ask("run", **{"class": main_class, "arguments": arguments, "given": given})
+        entries = re.split(r"^(?=\[)", answer["logged"], flags=re.MULTILINE)
+        told = "".join(entry for entry in entries if "] ERROR " in entry)
+        self.errors = sorted(set(re.findall(r"org\.apache\.kafka\.common\.errors\.(\w+)", told)))
         return Ended(answer["status"], answer["out"], answer["err"])
 
     def ask(self, what: str, **fields: Any) -> dict[str, Any]:

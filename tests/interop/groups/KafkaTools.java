@@ -1,7 +1,9 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
@@ -17,29 +19,34 @@ import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.utils.Exit;
+import org.slf4j.LoggerFactory;
 
 /**
  * Runs Apache Kafka's command-line tools, and its consumers, in one process: to start one for each takes longer than
  * what they do.
  *
- * A line of JSON in, a line out: "run" a class with arguments and get what it printed; have a member "join" a group,
- * "await" that it has exactly some partitions, and let it "leave".
+ * A line of JSON in, a line out: "run" a class with arguments, and maybe standard input, and get what it printed; have a
+ * member "join" a group, "await" that it has exactly some partitions, and let it "leave".
  */
 public final class KafkaTools {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final long AWAIT_MS = 120_000;
 
     private final Map<String, Member> members = new HashMap<>();
+    private final List<Runnable> hooks = new ArrayList<>();
+    private final ByteArrayOutputStream logged = new ByteArrayOutputStream();
     private ByteArrayOutputStream printed;
     private ByteArrayOutputStream complained;
-    private Map<String, Object> ended;
+    private Ended ended;
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
+        System.setOut(System.err); // a tool that prints behind its end does not speak to us
         KafkaTools tools = new KafkaTools();
+        tools.catchLog();
         Exit.setExitProcedure(tools::exit);
         Exit.setHaltProcedure(tools::exit);
-        Exit.setShutdownHookAdder((name, hook) -> {});
+        Exit.setShutdownHookAdder((name, hook) -> tools.hooks.add(hook));
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
             JsonNode asked = JSON.readTree(line);
@@ -50,10 +57,19 @@ public final class KafkaTools {
         }
     }
 
+    /** Loggers write to what is standard error when the first of them is made. */
+    private void catchLog() {
+        PrintStream err = System.err;
+        System.setErr(new PrintStream(logged, true, StandardCharsets.UTF_8));
+        LoggerFactory.getLogger(KafkaTools.class);
+        System.setErr(err);
+    }
+
     private Map<String, Object> answer(JsonNode asked) throws Exception {
         switch (asked.get("do").asText()) {
             case "run":
-                return run(asked.get("class").asText(), strings(asked.get("arguments")));
+                return run(
+                    asked.get("class").asText(), strings(asked.get("arguments")), asked.get("given").asText());
             case "join":
                 members.put(asked.get("name").asText(), new Member(asked));
                 return Map.of();
@@ -67,39 +83,58 @@ public final class KafkaTools {
         }
     }
 
-    private Map<String, Object> run(String mainClass, List<String> arguments) throws Exception {
+    private Map<String, Object> run(String mainClass, List<String> arguments, String given) throws Exception {
+        InputStream in = System.in;
         PrintStream out = System.out;
         PrintStream err = System.err;
         printed = new ByteArrayOutputStream();
         complained = new ByteArrayOutputStream();
         ended = null;
+        hooks.clear();
+        logged.reset();
+        System.setIn(new ByteArrayInputStream(given.getBytes(StandardCharsets.UTF_8)));
         System.setOut(new PrintStream(printed, true, StandardCharsets.UTF_8));
         System.setErr(new PrintStream(complained, true, StandardCharsets.UTF_8));
         try {
-            Object given = arguments.toArray(String[]::new);
-            Class.forName(mainClass).getMethod("main", String[].class).invoke(null, given);
+            Object words = arguments.toArray(String[]::new);
+            Class.forName(mainClass).getMethod("main", String[].class).invoke(null, words);
         } catch (InvocationTargetException thrown) {
             if (!(thrown.getCause() instanceof Ended)) {
-                throw thrown;
+                fail(thrown.getCause());
             }
         } finally {
+            end();
+            System.setIn(in);
             System.setOut(out);
             System.setErr(err);
         }
-        return ended == null ? said(0) : ended;
+        return Map.of("status", ended.status, "out", ended.out, "err", ended.err, "logged", text(logged));
     }
 
-    private Map<String, Object> said(int status) {
-        return Map.of(
-            "status", status,
-            "out", printed.toString(StandardCharsets.UTF_8),
-            "err", complained.toString(StandardCharsets.UTF_8));
+    /** As Java itself says what ended a program. */
+    private void fail(Throwable thrown) {
+        System.err.print("Exception in thread \"main\" ");
+        thrown.printStackTrace();
+        ended = ended == null ? new Ended(1, text(printed), text(complained)) : ended;
+    }
+
+    /** Some tools do a part of their work in hooks, which Java runs when the process ends. */
+    private void end() {
+        Ended first = ended == null ? new Ended(0, text(printed), text(complained)) : ended;
+        printed.reset();
+        complained.reset();
+        hooks.forEach(Runnable::run);
+        ended = new Ended(first.status, first.out + text(printed), first.err + text(complained));
     }
 
     /** Instead of the end of this process. Some tools catch all that is thrown, complain of it, and end once more. */
     private void exit(int status, String message) {
-        ended = ended == null ? said(status) : ended;
-        throw new Ended();
+        ended = ended == null ? new Ended(status, text(printed), text(complained)) : ended;
+        throw ended;
+    }
+
+    private static String text(ByteArrayOutputStream bytes) {
+        return bytes.toString(StandardCharsets.UTF_8);
     }
 
     private static List<String> strings(JsonNode array) {
@@ -108,7 +143,18 @@ public final class KafkaTools {
         return all;
     }
 
-    private static final class Ended extends Error {}
+    /** A program that has ended, with what it printed until then. */
+    private static final class Ended extends Error {
+        private final int status;
+        private final String out;
+        private final String err;
+
+        Ended(int status, String out, String err) {
+            this.status = status;
+            this.out = out;
+            this.err = err;
+        }
+    }
 
     /** A consumer that polls until it leaves, and commits nothing by itself. */
     private static final class Member {
