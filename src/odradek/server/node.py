@@ -326,7 +326,9 @@ class Node:
                 parts.broker.advertise(local, each.advertised)
         tasks.create_task(housekeeping.run(), name="housekeeping")
         tasks.create_task(parts.moves.run(), name="moves")
-        tasks.create_task(self._cleaner(parts).run(), name="cleaner")
+        cleaner = self._cleaner(parts)
+        parts.metadata.subscribe(lambda delta, _: cleaner.settings_changed() if _is_of_brokers(delta) else None)
+        tasks.create_task(cleaner.run(), name="cleaner")
         tasks.create_task(_close_idle(listener), name="idle-connections")
         tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")
 
@@ -345,7 +347,7 @@ class Node:
         logs.producer_expiry_ms = self._settings.now(image).producer_id_expiration_ms
 
     def _change_admission(self, listener: Listener, quotas: Quotas, delta: Delta, image: Image) -> None:
-        if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
+        if _is_of_brokers(delta):
             self._admit(listener, quotas, image)
 
     def _admit(self, listener: Listener, quotas: Quotas, image: Image) -> None:
@@ -373,6 +375,11 @@ class Node:
             logs.close(epoch)  # also where the directory of the metadata log failed: the others are still to be closed
             if self._metadata_alone is not None:
                 self._metadata_alone.close(epoch)
+
+
+def _is_of_brokers(delta: Delta) -> bool:
+    """Whether settings of brokers have changed."""
+    return any(resource.type == ResourceType.BROKER for resource in delta.configs.changed)
 
 
 def _report(events: list[Event]) -> None:

@@ -107,6 +107,53 @@ def test_it_can_be_turned_off(house: House, off: CleanerSetting) -> None:
     assert house.ran == 0
 
 
+def test_a_pause_ends_when_settings_change(house: House) -> None:
+    house.setting = CleanerSetting(enable=False, backoff_ms=3_600_000)
+
+    async def act() -> None:
+        cleaner = house.cleaner()
+        task = asyncio.get_running_loop().create_task(cleaner.run())
+        await until(lambda: house.asked)
+        house.setting = replace(house.setting, enable=True)
+        cleaner.settings_changed()
+        await until(lambda: all(log.cleaned_to == 5 for log in house.logs))
+        task.cancel()
+        await asyncio.wait([task])
+
+    asyncio.run(act())
+
+
+def test_what_is_being_cleaned_is_begun_anew_with_other_settings(house: House) -> None:
+    done, rates = house.run, []
+
+    async def never_ends(job: Job) -> Outcome:
+        rates.append(job.limits.bytes_per_second)
+        if job.limits.bytes_per_second == 1:
+            await asyncio.Event().wait()
+        return await done(job)
+
+    house.run = never_ends
+    house.setting = CleanerSetting(io_max_bytes_per_second=1, backoff_ms=3_600_000)
+
+    async def act() -> None:
+        cleaner = house.cleaner()
+        task = asyncio.get_running_loop().create_task(cleaner.run())
+        await until(lambda: rates)
+        cleaner.settings_changed()  # nothing that counts for it
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert rates == [1]
+        house.setting = replace(house.setting, io_max_bytes_per_second=float("inf"))
+        cleaner.settings_changed()
+        await until(lambda: all(log.cleaned_to == 5 for log in house.logs))
+        task.cancel()
+        await asyncio.wait([task])
+
+    asyncio.run(act())
+    assert rates == [1, float("inf"), float("inf")]
+    assert [house.leftovers(log) for log in house.logs] == [[], []]
+
+
 def test_a_log_that_was_cut_meanwhile_is_left_as_it_is(house: House) -> None:
     log = house.logs[0]
 

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from odradek.model.clock import Clock
@@ -33,7 +34,12 @@ def in_pool(files: Files, pool: Executor) -> Run:
     """For files that a child process would not see."""
 
     async def run(job: Job) -> Outcome:
-        return await asyncio.get_running_loop().run_in_executor(pool, clean, files, job)
+        work = asyncio.get_running_loop().run_in_executor(pool, clean, files, job)
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            await asyncio.wait([work])  # nobody else may be at these files
+            raise
 
     return run
 
@@ -52,6 +58,9 @@ class Cleaner:
         """To be tried again after the next pause."""
         self._damaged: dict[TopicPartition, Log] = {}
         """Not to be tried again."""
+        self._changed = asyncio.Event()
+        self._at_work: set[asyncio.Task[None] | None] = set()
+        """Those whose job is being done: nothing of it is in the log yet."""
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -62,10 +71,36 @@ class Cleaner:
                 while len(running) < setting.threads and (chosen := self._choose(setting)) is not None:
                     running.add(tasks.create_task(self._clean(chosen), name=f"clean {chosen.log.partition}"))
                 if running:
-                    _, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                else:
-                    await asyncio.sleep(max(setting.backoff_ms, 1) / 1000)
+                    running = await self._wait(tasks, running, setting)
+                elif not await self._pause(setting.backoff_ms):
                     self._failed.clear()
+
+    def settings_changed(self) -> None:
+        """What is set counts from now on: a pause ends, and what is being cleaned is begun anew."""
+        self._changed.set()
+
+    async def _pause(self, ms: int) -> bool:
+        """True where it ended before its time."""
+        self._changed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(max(ms, 1) / 1000):
+                await self._changed.wait()
+        return self._changed.is_set()
+
+    async def _wait(
+        self, tasks: asyncio.TaskGroup, running: set[asyncio.Task[None]], setting: CleanerSetting
+    ) -> set[asyncio.Task[None]]:
+        """Until a log is cleaned, or other settings count; those that are still being cleaned."""
+        self._changed.clear()
+        change = tasks.create_task(self._changed.wait(), name="settings of the cleaner")
+        await asyncio.wait({*running, change}, return_when=asyncio.FIRST_COMPLETED)
+        change.cancel()
+        begun_anew = running & self._at_work if self._changed.is_set() and self._setting() != setting else set()
+        for task in begun_anew:
+            task.cancel()
+        if begun_anew:
+            await asyncio.wait(begun_anew)
+        return {task for task in running if not task.done()}
 
     async def clean_once(self) -> bool:
         """Clean the dirtiest log; False if none is dirty enough."""
@@ -98,7 +133,7 @@ class Cleaner:
         log = chosen.log
         fields: dict[str, str | int] = {"partition": str(log.partition), "from": chosen.job.first_dirty}
         try:
-            outcome = await self._run(chosen.job)
+            outcome = await self._outcome_of(chosen.job)
             if self._swap(chosen, outcome):
                 await self._make_safe(log)
                 log.cleaned_to = outcome.clean_to
@@ -118,6 +153,14 @@ class Cleaner:
             self._busy.discard(log.partition)
             if log.home.failure is None:  # else a swap may have failed half way: only recovery can tell what counts
                 discard(log.home.open_files.files, chosen.job.directory)
+
+    async def _outcome_of(self, job: Job) -> Outcome:
+        task = asyncio.current_task()
+        self._at_work.add(task)
+        try:
+            return await self._run(job)
+        finally:
+            self._at_work.discard(task)
 
     def _is_served(self, log: Log) -> bool:
         return self._logs.get(log.partition) is log
