@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from odradek.cli.main import Misused
 from odradek.model.topic_partition import TopicPartition
@@ -56,11 +56,11 @@ def _goal(path: str, number: int, given: Any) -> Goal:
     return Goal(TopicPartition(topic, partition), tuple(replicas), named or None)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list) and bool(value)
 
 
