@@ -199,9 +199,10 @@ def test_records_are_deleted(scripts: Stages) -> None:
         keyed = "".join(f"a\t{number}\n" for number in range(5))
         for topic in ("cut", "kept"):
             stage.quietly("kafka-console-producer", "--topic", topic, *one_partition, given=keyed)
-        soon = ("--command-config", stage.file("default.api.timeout.ms=1000\nrequest.timeout.ms=1000\n"))
-        for unknown in (deletion(("cut", 7, 0)), deletion(("unknown", 0, 0))):  # the script waits for them to appear
-            stage.play("kafka-delete-records", "--offset-json-file", stage.file(unknown), *soon, masks=WORDS)
+        # The script waits for what it does not find.
+        patience = ("--command-config", stage.file("default.api.timeout.ms=2000\nrequest.timeout.ms=2000\n"))
+        unknown = deletion(("cut", 7, 0), ("unknown", 0, 0))
+        stage.play("kafka-delete-records", "--offset-json-file", stage.file(unknown), *patience, masks=WORDS)
         for asked in DELETIONS:
             stage.play("kafka-delete-records", "--offset-json-file", stage.file(asked), masks=[PATHS, *WORDS])
             stage.play("kafka-get-offsets", "--topic", "cut", "--time", "-2")
