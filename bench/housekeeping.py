@@ -81,7 +81,7 @@ BATCH_RECORDS = 130
 SETTINGS = {
     **ONE_REPLICA,
     "log.cleaner.backoff.ms": "100",
-    "log.flush.offset.checkpoint.interval.ms": "100",
+    "log.flush.offset.checkpoint.interval.ms": "500",
 }
 """The last: how far a log is clean is stored with the other checkpoints."""
 DIRTY_RATIO = "min.cleanable.dirty.ratio"
@@ -89,7 +89,7 @@ NEVER, SOON = "1.0", "0.01"
 SAMPLE_S = 0.02
 LIMIT_S = 600
 LATENCY_COUNT = 3_000
-QUOTA_ROUNDS = 5
+QUOTA_ROUNDS = 30
 
 IDLE, CLEANING = "produce one at a time, p99, idle", "the same while a log is cleaned"
 TIMES = "how many times that of idle"
@@ -320,7 +320,7 @@ def main() -> None:
     quotas: list[Row] = []
     if "quotas" in parts:
         progress("quotas")
-        quotas = measure_quotas(1 if options.quick else QUOTA_ROUNDS)
+        quotas = measure_quotas(2 if options.quick else QUOTA_ROUNDS)
     if rows:
         show(rows)
     if quotas:
