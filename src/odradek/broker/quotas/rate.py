@@ -10,6 +10,8 @@ NowMs: TypeAlias = Callable[[], int]
 """Milliseconds of a clock that never goes back, since whenever."""
 
 _MS = 1000
+_LITTLE_PARTS = 100
+"""Of what may come in one window: less than one of them makes no difference."""
 
 
 class Windows(NamedTuple):
@@ -54,7 +56,18 @@ class Rate:
     seconds, ten that share one 23 %.
     """
 
-    __slots__ = ("_enough", "_number", "_sample", "_sample_end_ms", "_samples", "_total", "_windows", "bound")
+    __slots__ = (
+        "_enough",
+        "_number",
+        "_sample",
+        "_sample_end_ms",
+        "_samples",
+        "_total",
+        "_windows",
+        "bound",
+        "little",
+        "uncounted",
+    )
 
     def __init__(self, bound: float, windows: Windows) -> None:
         self._windows = windows
@@ -64,12 +77,15 @@ class Rate:
         self._sample = _Sample(0)
         self._sample_end_ms = -1
         self._total = 0.0
+        self.uncounted = 0.0
+        """What came and is not in any window: whoever has small amounts may collect them here, up to `little`."""
         self.set_bound(bound)
 
     def set_bound(self, bound: float) -> None:
         self.bound = bound
         self._enough = bound * self._windows.least_ms / _MS
         """As long as the sum is not more than this, so is no rate."""
+        self.little = bound * self._windows.size_ms / _MS / _LITTLE_PARTS
 
     def charge(self, amount: float, now_ms: int) -> int:
         """Count an amount; returns for how many milliseconds the client is to wait, 0 where it is within its bound."""

@@ -71,8 +71,29 @@ def test_a_change_holds_at_once_for_what_came_before() -> None:
     assert rates.is_set
     assert rates.charge(alice, 10_000) == 0
     rates.change(Limits({("", "app"): 500}))
-    assert rates.charge(alice, 0) == 20_000
+    assert rates.charge(alice, 100) == 20_200
     rates.change(Limits({("alice", ""): 500}))
     assert rates.charge(alice, 5000) == 0, "what was counted for all of one client id is not counted for a user"
     rates.change(Limits({}))
     assert not rates.is_set
+
+
+def test_few_bytes_are_counted_together() -> None:
+    clock = ManualClock()
+    rates = ByteRates(WINDOWS, clock.now_ms)
+    rates.change(Limits({("alice", ""): 1000}))
+    alice = Client("alice", "app")
+    assert rates.charge(alice, 10_000) == 0
+    waits = [rates.charge(alice, 3) for _ in range(8)]
+    assert waits == [0, 0, 0, 10_012, 0, 0, 0, 10_024]
+
+
+def test_what_is_taken_back_is_taken_back_at_once() -> None:
+    rates = ByteRates(WINDOWS, ManualClock().now_ms)
+    rates.change(Limits({("alice", ""): 1000}))
+    alice = Client("alice", "app")
+    rates.charge(alice, 9_000)
+    for _ in range(5):
+        assert rates.charge(alice, 2_000) == 11_000
+        rates.take_back(alice, 2_000)
+    assert rates.charge(alice, 1_000) == 0
