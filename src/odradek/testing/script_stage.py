@@ -16,6 +16,7 @@ from odradek.testing.same_answers import SETTINGS, Asker, Level, Side
 
 _TOOLS = "org.apache.kafka.tools"
 SCRIPTS = {
+    "kafka-acls": f"{_TOOLS}.AclCommand",
     "kafka-broker-api-versions": f"{_TOOLS}.BrokerApiVersionsCommand",
     "kafka-client-metrics": f"{_TOOLS}.ClientMetricsCommand",
     "kafka-cluster": f"{_TOOLS}.ClusterTool",
@@ -23,6 +24,7 @@ SCRIPTS = {
     "kafka-console-consumer": f"{_TOOLS}.consumer.ConsoleConsumer",
     "kafka-console-producer": f"{_TOOLS}.ConsoleProducer",
     "kafka-consumer-perf-test": f"{_TOOLS}.ConsumerPerformance",
+    "kafka-delegation-tokens": f"{_TOOLS}.DelegationTokenCommand",
     "kafka-delete-records": f"{_TOOLS}.DeleteRecordsCommand",
     "kafka-e2e-latency": f"{_TOOLS}.EndToEndLatency",
     "kafka-features": f"{_TOOLS}.FeatureCommand",
@@ -32,6 +34,9 @@ SCRIPTS = {
     "kafka-metadata-quorum": f"{_TOOLS}.MetadataQuorumCommand",
     "kafka-producer-perf-test": f"{_TOOLS}.ProducerPerformance",
     "kafka-reassign-partitions": f"{_TOOLS}.reassign.ReassignPartitionsCommand",
+    "kafka-share-groups": f"{_TOOLS}.consumer.group.ShareGroupCommand",
+    "kafka-streams-application-reset": f"{_TOOLS}.StreamsResetter",
+    "kafka-streams-groups": f"{_TOOLS}.streams.StreamsGroupCommand",
     "kafka-topics": f"{_TOOLS}.TopicCommand",
     "kafka-verifiable-consumer": f"{_TOOLS}.VerifiableConsumer",
     "kafka-verifiable-producer": f"{_TOOLS}.VerifiableProducer",
