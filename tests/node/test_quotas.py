@@ -33,6 +33,12 @@ from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequ
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from odradek.wire.messages.describe_client_quotas import DescribeClientQuotasRequest, DescribeClientQuotasResponse
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from odradek.wire.schema import NO_UUID, Message
@@ -405,6 +411,47 @@ def test_connections_of_an_address_are_held_to_its_quota(tmp_path: Path) -> None
         await connection.ask(asked, ApiVersionsResponse, 3)
         for each in (*connections, connection):
             await each.close()
+
+    tell(tmp_path, story)
+
+
+async def set_broker(client: RawClient, name: str, value: str) -> None:
+    config = AlterableConfig(name=name, config_operation=0, value=value)
+    resource = AlterConfigsResource(resource_type=4, resource_name="1", configs=(config,))
+    request = IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False)
+    answer = await client.ask(request, IncrementalAlterConfigsResponse, 1)
+    assert answer.responses[0].error_code == 0, answer
+
+
+def test_bounds_on_connections_change_while_the_broker_runs(tmp_path: Path) -> None:
+    async def story(client: RawClient) -> None:
+        others = [await client.another() for _ in range(2)]
+        asked = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+        for each in others:
+            await each.ask(asked, ApiVersionsResponse, 3)
+        await set_broker(client, "max.connections", "2")
+        assert await others[0].is_cut_off(), "it was silent longest"
+        waiting = await client.another()
+        waiting.send(asked, 3)
+        await set_broker(client, "listener.name.plaintext.max.connections", "3")
+        await set_broker(client, "max.connections", "3")
+        await waiting.receive(ApiVersionsResponse, 3)
+        for each in (*others, waiting):
+            await each.close()
+
+    tell(tmp_path, story)
+
+
+def test_the_rate_of_connections_changes_while_the_broker_runs(tmp_path: Path) -> None:
+    async def story(client: RawClient) -> None:
+        asked = ApiVersionsRequest(client_software_name="a", client_software_version="1")
+        await set_broker(client, "listener.name.plaintext.max.connection.creation.rate", "1")
+        began = time.monotonic()
+        for _ in range(2):
+            connection = await client.another()
+            await connection.ask(asked, ApiVersionsResponse, 3)
+            await connection.close()
+        assert time.monotonic() - began >= 0.99
 
     tell(tmp_path, story)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.broker_config import BrokerConfig
-from odradek.server.admission import Listeners, admission_of, connections_within
+from odradek.server.admission import Listeners, admission_of, connections_within, creation_rates_of
 
 
 def test_limits_on_connections_are_those_of_the_settings() -> None:
@@ -46,3 +46,23 @@ def test_buffers_are_left_to_the_system_unless_somebody_set_them(
 def test_segments_have_their_share_of_the_handles() -> None:
     assert connections_within(handles=1024, files=512) == 1024 - 512 - 64
     assert connections_within(handles=64, files=32) == 8
+
+
+def test_a_listener_has_its_own_bounds_or_else_those_of_the_broker() -> None:
+    config = BrokerConfig(max_connections=70, max_connection_creation_rate=7)
+    texts = {
+        "listener.name.inside.max.connections": "5",
+        "listener.name.outside.max.connection.creation.rate": "3",
+        "listener.name.odd.max.connections": "what another node took",
+    }
+    listeners = Listeners(("INSIDE", "OUTSIDE", "ODD"), texts)
+    assert admission_of(config, 100, listeners).per_listener_max == {"INSIDE": 5, "OUTSIDE": 70, "ODD": 70}
+    rates = creation_rates_of(config, listeners)
+    assert (rates.broker, rates.listeners) == (7, {"INSIDE": 7, "OUTSIDE": 3, "ODD": 7})
+
+
+def test_the_listener_of_brokers_is_protected_where_clients_have_another() -> None:
+    config = BrokerConfig(inter_broker_listener_name="INSIDE")
+    both, alone, others = (Listeners(names, {}) for names in (("INSIDE", "OUTSIDE"), ("INSIDE",), ("A", "B")))
+    assert [admission_of(config, 100, each).protected for each in (both, alone, others)] == ["INSIDE", None, None]
+    assert creation_rates_of(config, both).protected == "INSIDE"
