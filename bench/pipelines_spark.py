@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 import odradek.spark
 from odradek.pipelines.queries import Setting, prepared, start
 from odradek.pipelines.registry import Job, job_named
+from odradek.pipelines.spark_settings import OF_SPARK, shuffle_partitions
 from odradek.pipelines.topics import make_topics
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ _STARTING = "Initializing"
 _TOO_SLOW = "Python worker failed to connect back"
 _CONFIGS = {
     # As `odradek pipeline run` has them.
-    "spark.sql.shuffle.partitions": "2",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    **OF_SPARK,
 }
 
 
@@ -61,6 +62,7 @@ class Jobs:
         jobs = [job_named(name) for name in names]
         make_topics(jobs, setting.bootstrap)
         own = prepared(self._spark)
+        own.conf.set("spark.sql.shuffle.partitions", str(shuffle_partitions(len(jobs))))
         self._told = {}
         self._queries = {job.name: begun(own, job, setting) for job in jobs}
 

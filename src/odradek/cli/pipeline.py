@@ -16,6 +16,7 @@ from odradek.cli.table import table
 from odradek.cli.verbs import Verbs
 from odradek.pipelines import topics
 from odradek.pipelines.registry import JOBS, Job, job_named
+from odradek.pipelines.spark_settings import OF_SPARK, shuffle_partitions
 from odradek.server.log_lines import LineFormat
 
 _TITLES = ("name", "reads", "writes", "about")
@@ -43,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--interval", metavar="SECONDS", type=_positive, default=1, help="how often results are told, at most (1)"
     )
     running.add_argument(
-        "--shuffle-partitions", metavar="N", type=_positive, default=2, help="tasks that keep state (2); fixed for good"
+        "--shuffle-partitions",
+        metavar="N",
+        type=_positive,
+        help="tasks that keep state (2 for a job alone, 1 side by side); fixed for good",
     )
 
 
@@ -111,7 +115,8 @@ def run(options: argparse.Namespace) -> int:
     )
     configs = {
         "spark.log.level": "FATAL",  # what a job stops for, the runner tells in a line
-        "spark.sql.shuffle.partitions": str(options.shuffle_partitions),
+        "spark.sql.shuffle.partitions": str(options.shuffle_partitions or shuffle_partitions(len(jobs))),
+        **OF_SPARK,
         "spark.ui.showConsoleProgress": "false",
     }
     spark = importlib.import_module("odradek.spark").session("odradek-pipeline", options.master, **configs)

@@ -21,8 +21,8 @@ from pyspark.sql import SparkSession
 import odradek.spark
 from odradek.demo.jobs_setting import DRAIN, DRAINED, UP, JobsSetting
 from odradek.model.errors import OdradekError
-from odradek.pipelines.registry import JOBS
 from odradek.pipelines.queries import Setting
+from odradek.pipelines.registry import JOBS
 from odradek.pipelines.runner import run_all
 from odradek.server.log_lines import LineFormat
 

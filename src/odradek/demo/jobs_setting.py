@@ -5,9 +5,11 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from odradek.pipelines.registry import JOBS
+from odradek.pipelines.spark_settings import OF_SPARK, shuffle_partitions
+
 UP, DRAIN, DRAINED = "up", "drain", "drained"
 
-_SHUFFLE_PARTITIONS = 2
 _STARTS_MAX = 100
 """Spark gives a Python process ten seconds to start: a slow machine needs more tries. What cannot pass ends at once."""
 _INTERVAL_S = 2.0
@@ -45,7 +47,8 @@ def spark_configs(scratch: Path, master: str, events_per_second: int) -> dict[st
         "spark.driver.memory": "1g",
         "spark.local.dir": str(scratch),
         "spark.log.level": "WARN",
-        "spark.sql.shuffle.partitions": str(_SHUFFLE_PARTITIONS),
+        "spark.sql.shuffle.partitions": str(shuffle_partitions(len(JOBS))),
+        **OF_SPARK,
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -14,6 +14,7 @@ import odradek.spark
 from odradek.model.errors import OdradekError
 from odradek.pipelines.checkpoints import checkpoint_of, group_prefix
 from odradek.pipelines.registry import LARGE, Job
+from odradek.pipelines.spark_settings import OF_SESSION
 from odradek.spark.sink.batch_write import write_batch
 
 _ID_S = 60.0
@@ -27,16 +28,6 @@ _WRITING = {
     "kafka.allow.auto.create.topics": "false",
     "kafka.max.block.ms": "5000",
     "kafka.max.request.size": LARGE["max.message.bytes"],
-}
-_SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",
-    # The only store that takes a state with a schema of its own; it also keeps large states out of the heap.
-    "spark.sql.streaming.stateStore.providerClass": (
-        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-    ),
-    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
-    # Results are told when they change, so a batch without events would only drop old windows: that can wait.
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
 
 
@@ -65,7 +56,7 @@ class Setting:
 def prepared(spark: SparkSession) -> SparkSession:
     """A session on the same Spark with the settings that jobs need; those of the given one stay as they are."""
     session = spark.newSession()
-    for name, value in _SETTINGS.items():
+    for name, value in OF_SESSION.items():
         session.conf.set(name, value)
     odradek.spark.register(session)
     return session
