@@ -90,7 +90,7 @@ def test_it_says_what_a_dict_says(disk: FaultyDisk, room: str, clean: int) -> No
     last.settle()
     found = []
     for number, segment in enumerate(segments):
-        first = last.open_segment(number)
+        first = last.first_of(number)
         if first is None:
             assert number < clean
             found.append([last.unreplaced(data, len(keys)) for data, keys, _ in segment])

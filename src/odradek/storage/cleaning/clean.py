@@ -145,7 +145,7 @@ class _Rewriting:
     def _rewrite(self, source: Source, into: File, at: int) -> tuple[int, int]:
         """Append what is left of a segment at `at`; returns where that ends, and when the segment was written."""
         waiting = bytearray()
-        first = self._last.open_segment(self._numbers[source.base])
+        first = self._last.first_of(self._numbers[source.base])
         file = self._files.open_to_read(_path(self._job, source.base, names.LOG))
         try:
             for number, (_, head, batch) in enumerate(batches.checked(file, source.size)):

@@ -4,7 +4,7 @@ A place is the number of a batch, in the order in which they are noted, and wher
 inflates to. So whoever writes the log anew needs to look at those records alone that stay.
 
     noted: keys -> dict -> where it is full, and from then on: shares by the hash of the key, in a file
-    settled: share by share: blocks -> dict -> places, by segment, in the same file
+    settled: share by share: blocks -> dict -> places, by windows of the log, in the same file
 
 As long as the keys fit into memory, nothing goes to the file, and of the clean part of the log no key is noted: those
 that were replaced are told by looking into the dict.
@@ -12,7 +12,7 @@ that were replaced are told by looking into the dict.
 
 import marshal
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ _SHARES = 64
 _SHARE_MASK = _SHARES - 1
 _INFLATION = 6
 """How many times as large an entry is in a dict as in a block, at most."""
+_WINDOW_SHARE = 4
+"""A window has a fourth as many bytes of records as keys may take of memory: its places take less than its records."""
 
 
 class LastPlaces:
@@ -47,11 +49,16 @@ class LastPlaces:
         """That were noted so far."""
         self._firsts: dict[int, int] = {}
         """By segment, the number of its first batch."""
+        self._windows = [0]
+        """The first batch of each."""
+        self._window_room = bytes_max // _WINDOW_SHARE
         self._generation = 0
         self._keys = 0
         self.is_spilled = False
         self._places: Sequence[int] = ()
-        """Of the segment that is being written anew, or of all of them; they rise."""
+        """Of one window, or of all where nothing was spilled; they rise."""
+        self._opened = range(0)
+        """The batches of that window."""
 
     def __len__(self) -> int:
         """Keys that were noted. What was spilled counts when it is settled."""
@@ -73,6 +80,10 @@ class LastPlaces:
 
     def note(self, data: bytes, count: int) -> None:
         """The next batch: what it inflates to, and how many records that is. Those without a key are left out."""
+        self._window_room -= len(data)
+        if self._window_room < 0:
+            self._windows.append(self._batches)
+            self._window_room = self._bytes_max // _WINDOW_SHARE
         noted: dict[bytes, int] = {} if self.is_spilled else self._held
         before = len(noted)
         note_keys(data, count, self._batches << _START_BITS, noted)
@@ -107,21 +118,24 @@ class LastPlaces:
         """All is noted: from now on, what was noted can be asked for."""
         if not self.is_spilled:
             self._places = sorted(self._held.values())
+            self._opened = range(self._batches)
             return
         self._put_aside()
-        bounds = sorted((first, number) for number, first in self._firsts.items())
         for share in range(_SHARES):
             size = sum(self._spill.size_of(self._number(share, each)) for each in range(self._generation + 1))
             parts = 1 + size * _INFLATION // self._bytes_max
             for part in range(parts):
                 places = self._settle_part(share, part, parts)
                 self._keys += len(places)
-                for at, (first, number) in enumerate(bounds):
-                    end = bounds[at + 1][0] if at + 1 < len(bounds) else self._batches
-                    low = bisect_left(places, first << _START_BITS)
-                    high = bisect_left(places, end << _START_BITS, low)
-                    if low < high:
-                        self._spill.add(-1 - number, array("q", places[low:high]).tobytes())
+                self._put_by_windows(places)
+
+    def _put_by_windows(self, places: list[int]) -> None:
+        low = 0
+        for number, end in enumerate([*self._windows[1:], self._batches]):
+            high = bisect_left(places, end << _START_BITS, low)
+            if low < high:
+                self._spill.add(-1 - number, array("q", places[low:high]).tobytes())
+            low = high
 
     def _settle_part(self, share: int, part: int, parts: int) -> list[int]:
         """Places of the last records of those keys of a share that are in this part of it; they rise."""
@@ -141,21 +155,25 @@ class LastPlaces:
 
     # --- asking
 
-    def open_segment(self, number: int) -> int | None:
-        """Ask about this one from now on. The number of its first batch; None if it was not noted."""
-        first = self._firsts.get(number)
-        if self.is_spilled:
-            places = array("q")
-            for block in self._spill.read(-1 - number):
-                places.frombytes(block)
-            self._places = sorted(places)
-        return first
+    def first_of(self, segment: int) -> int | None:
+        """The number of its first batch; None if it was not noted."""
+        return self._firsts.get(segment)
 
     def starts_in(self, batch: int) -> list[int]:
         """Where those of its records start that are the last of their keys."""
+        if batch not in self._opened:
+            self._open_window(bisect_right(self._windows, batch) - 1)
         low = bisect_left(self._places, batch << _START_BITS)
         high = bisect_left(self._places, (batch + 1) << _START_BITS, low)
         return [place & _START_MASK for place in self._places[low:high]]
+
+    def _open_window(self, number: int) -> None:
+        places = array("q")
+        for block in self._spill.read(-1 - number):
+            places.frombytes(block)
+        self._places = sorted(places)
+        ends = [*self._windows[1:], self._batches]
+        self._opened = range(self._windows[number], ends[number])
 
     def unreplaced(self, data: bytes, count: int) -> list[int]:
         """Of a batch that was not noted, and is older than all that was: the records whose keys did not come again."""
