@@ -15,7 +15,7 @@ from odradek.testing.script_stage import ONE_BY_ONE, WORDS, Mask, ScriptStage
 
 Stages = list[ScriptStage]
 
-LIMIT_S = 60
+LIMIT_S = 120
 FILES: Mask = (r"/\S*/tmp\w+", "a file")
 
 

@@ -40,7 +40,7 @@ __all__ = [
 
 VERSION = "4.3.0"
 JAVA_LEAST = 17
-_START_S = 60
+_START_S = 300
 _STOP_S = 30
 _POLL_S = 0.1
 
