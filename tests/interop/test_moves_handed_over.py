@@ -1,6 +1,7 @@
 """Partitions that moved, or were moving when their broker was killed: the other broker takes over and loses nothing."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable
@@ -11,9 +12,9 @@ import pytest
 from odradek.testing.apache_kafka import ApacheKafka, format_new
 from odradek.testing.broker import RunningBroker, free_ports, running_broker
 from odradek.testing.one_node import one_node
-from odradek.testing.places import begin_move, limit_moves, places, until_in
+from odradek.testing.places import Place, begin_move, limit_moves, places, until_in
 from odradek.testing.raw_client import RawClient
-from odradek.testing.reading import read_partition
+from odradek.testing.reading import EARLIEST, offset_of, read_partition
 from odradek.testing.running_node import create_topic, produce
 
 LIMIT_S = 120
@@ -89,9 +90,17 @@ def house(kafka: ApacheKafka, tmp_path: Path) -> House:
     return House(kafka, tmp_path)
 
 
+async def until_led(client: RawClient) -> None:
+    """A broker of Kafka's answers before it leads its partitions, and leads them some time after it was told to."""
+    while True:
+        with contextlib.suppress(ValueError):
+            await offset_of(client, "orders", 0, EARLIEST)
+            return
+
+
 async def fill(client: RawClient) -> None:
-    """Into /a, whoever would choose."""
     assert await create_topic(client, "orders", segment_bytes="1048576") == 0
+    await until_led(client)
     for at in range(0, COUNT, 20):
         assert (await produce(client, "orders", *VALUES[at : at + 20])).error_code == 0
 
@@ -100,6 +109,7 @@ def is_whole(target: Path, *more: str) -> Story:
     async def story(client: RawClient) -> None:
         await limit_moves(client, None)
         await until_in(client, "orders", str(target))
+        await until_led(client)
         found = [(record.value or b"").decode() for record in (await read_partition(client, "orders")).records]
         assert found == [*VALUES, *more]
         added = await produce(client, "orders", "one more")
@@ -112,12 +122,18 @@ def other_than(house: House, path: str) -> Path:
     return house.b if path == str(house.a) else house.a
 
 
+async def where_it_is(client: RawClient) -> Place:
+    """A broker of Kafka's may still be about to move it."""
+    while len(found := await places(client, "orders")) != 1:
+        pass
+    return found[0]
+
+
 async def move_half(client: RawClient, house: House) -> Path:
     """Begin a move, and have it stand still when some of it is copied. Returns where it goes."""
     await fill(client)
     while True:
-        (place,) = await places(client, "orders")
-        target = other_than(house, place.path)
+        target = other_than(house, (await where_it_is(client)).path)
         await limit_moves(client, SLOW)
         assert await begin_move(client, "orders", str(target)) == 0
         while copies := [each for each in await places(client, "orders") if each.is_future]:
@@ -134,8 +150,7 @@ def moved_by_odradek(house: House) -> Path:
 
     async def story(client: RawClient) -> None:
         await fill(client)
-        (place,) = await places(client, "orders")
-        found.append(other_than(house, place.path))
+        found.append(other_than(house, (await where_it_is(client)).path))
         assert await begin_move(client, "orders", str(found[0])) == 0
         await until_in(client, "orders", str(found[0]))
 
