@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -122,6 +123,29 @@ class Cluster:
             }
         sizes = {each: task.result() for each, task in asked.items()}
         return {each: size for each, size in sizes.items() if size is not None}
+
+    async def until_news(self, extent: Extent, limit_s: float) -> None:
+        """Until a partition has more than this, or the time is up. Errors are for whoever asks the next question.
+
+        One broker can be waited for. Several would have to be heard to the end, each of them, so then it returns at
+        once.
+        """
+        leaders = set(extent.leaders.values())
+        if len(leaders) != 1:
+            return
+        topics: dict[str, list[FetchPartition]] = {}
+        for (topic, partition), end in extent.latest.items():
+            wanted = FetchPartition(partition=partition, fetch_offset=end, partition_max_bytes=1)
+            topics.setdefault(topic, []).append(wanted)
+        request = FetchRequest(
+            max_wait_ms=round(limit_s * 1000),
+            min_bytes=1,
+            max_bytes=1,
+            isolation_level=int(self._read_committed),
+            topics=tuple(FetchTopic(topic=topic, partitions=tuple(wanted)) for topic, wanted in topics.items()),
+        )
+        with suppress(ClientError):
+            await self.client.ask_node(leaders.pop(), request, FetchResponse, _NAMED_MAX)
 
     async def _extent_once(self, missing_are_empty: bool) -> Extent:
         view = await self._look_up()

@@ -25,6 +25,11 @@ _SIZE_UNKNOWN = 1000.0
 """Of a record, in bytes, where nobody could say: a limit holds also then."""
 _BEHIND_ASKED_MAX = 3
 _BEHIND_PAUSE_S = 0.3
+_AGAIN_S = 0.05
+"""Whoever asks again so soon after an answer without news has done nothing meanwhile: Spark does it a hundred times a
+second while no source of a query has any."""
+_NEWS_S = 0.05
+"""How long it is then left to wait. With a second source that has news, this is how much later they are heard."""
 _NO_ID = bytes(16)
 _SKIPPED = "@skipped"
 
@@ -32,10 +37,15 @@ _SKIPPED = "@skipped"
 class StreamDriver:
     """`now_s` is a clock that never goes back."""
 
-    def __init__(self, options: SourceOptions, cluster: Cluster, now_s: Callable[[], float]) -> None:
+    def __init__(
+        self, options: SourceOptions, cluster: Cluster, now_s: Callable[[], float], news_s: float = _NEWS_S
+    ) -> None:
         self._options = options
         self._cluster = cluster
         self._now_s = now_s
+        self._news_s = news_s
+        self._idle_s = float("-inf")
+        """When it was last told that there is no news."""
         self._is_by_pattern = options.subscription.pattern is not None
         self._missing_are_empty = not options.reading.fail_on_data_loss
         self._losses = Losses(fail=options.reading.fail_on_data_loss)
@@ -66,7 +76,7 @@ class StreamDriver:
         group_id = self._options.group_id or start.group or self._own_group_id
         progress = self._committing_to(group_id)
         progress.reached(start.offsets)
-        extent = self._look(start)
+        extent = self._look_or_wait(start)
         self._losses.report(find_losses(start, extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         ends = self._limited(begin, extent) if limited else dict(extent.latest)
@@ -114,6 +124,17 @@ class StreamDriver:
         if not (self._is_available_now and self._extent is not None):
             self._extent = self._cluster.call(self._extent_for(start))
         return self._extent
+
+    def _look_or_wait(self, start: Position) -> Extent:
+        """With the query idle, news are waited for: they are heard at once, and for fewer questions."""
+        extent = self._look(start)
+        if self._is_available_now or dict(start.offsets) != dict(extent.latest):
+            return extent
+        if self._now_s() - self._idle_s < _AGAIN_S:
+            self._cluster.call(self._cluster.until_news(extent, self._news_s))
+            extent = self._look(start)
+        self._idle_s = self._now_s()
+        return extent
 
     async def _extent_for(self, start: Position) -> Extent:
         """A leader that has just been elected may not know yet how far its partition may be read: it is asked again."""

@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from confluent_kafka import Producer
@@ -30,6 +31,7 @@ class Stage:
         self.broker = broker
         self.topic = f"stream-{next(_NUMBERS)}"
         self.now_s = 0.0
+        self.news_s = 0.01
         self.admin = AdminClient({"bootstrap.servers": broker.bootstrap})
 
     def create(self, partitions: int = 1, **configs: str) -> None:
@@ -57,7 +59,7 @@ class Stage:
         if "subscribePattern" not in options and "assign" not in options:
             told["subscribe"] = self.topic
         found = source_options({**told, **options}, streaming=True)
-        return StreamDriver(found, Cluster(found), lambda: self.now_s)
+        return StreamDriver(found, Cluster(found), lambda: self.now_s, self.news_s)
 
     def offsets(self, position: Position) -> list[int]:
         return [offset for _, offset in sorted(position.offsets.items())]
@@ -97,6 +99,21 @@ def test_an_idle_stream_has_the_same_text_all_the_time(stage: Stage) -> None:
     texts = {json.dumps(driver.advance(end, limited=True).to_json()) for _ in range(3)}
     assert texts == {json.dumps(end.to_json())}
     assert driver.ranges(end, end) == []
+
+
+def test_an_idle_stream_that_is_asked_again_at_once_waits_for_news(stage: Stage) -> None:
+    stage.news_s = 60.0
+    stage.create(2)
+    stage.produce(1)
+    driver = stage.driver()
+    end = driver.advance(driver.initial(), limited=True)
+    assert driver.advance(end, limited=True).offsets == end.offsets  # once it says that there is nothing
+    stage.now_s += 1.0
+    assert driver.advance(end, limited=True).offsets == end.offsets  # and where something was done meanwhile
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(driver.advance, end, limited=True)
+        stage.produce(1, partition=1)
+        assert stage.offsets(waiting.result()) == [1, 1]
 
 
 def test_a_start_by_time(stage: Stage) -> None:
