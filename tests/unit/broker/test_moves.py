@@ -71,13 +71,14 @@ def directories(disk: FaultyDisk, path: str) -> list[str]:
 
 
 def test_a_partition_is_in_another_directory_with_all_that_it_has(stage: MoveStage, disk: FaultyDisk) -> None:
-    log, segments = stage.log(), len(stage.log().segments)
-    assert segments > 3
+    log, checkpoint = stage.log(), "recovery-point-offset-checkpoint"
+    assert len(log.segments) > 3
 
     async def story() -> None:
         stage.moves.begin(ORDERS, "/b")
         assert directories(disk, "/b") == ["orders-0-future"]
-        await stage.run_moves()
+        await stage.run_moves(lambda: b"orders 0 100" in disk.read_whole(f"/b/{checkpoint}"))
+        assert b"orders" not in disk.read_whole(f"/a/{checkpoint}")
         assert (stage.place(), stage.named()) == ("/b", "/b")
         assert stage.log() is log  # who knows it goes on with it
         assert (stage.numbers(), log.end_offset, log.high_watermark) == (list(range(100)), 100, 100)
