@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.cli import reaching
@@ -99,7 +99,7 @@ class Line(NamedTuple):
     name: tuple[str | int, ...]
     """To sort by."""
     size: int
-    fields: dict[str, object]
+    fields: Mapping[str, object]
 
 
 def _show(rows: Sequence[Row], views: Sequence[LogDirView], options: argparse.Namespace) -> None:

@@ -37,7 +37,7 @@ def _parse(name: str, text: str) -> float:
     if match is None or not _fits(name, unit, match["per"]):
         raise argparse.ArgumentTypeError(f"{name}: {text!r} must be {VALUE_HELP}")
     try:
-        number = float(match["number"]) * _UNITS.get(unit, 1)
+        number: float = float(match["number"]) * _UNITS.get(unit, 1)
     except ValueError:
         number = float("inf")
     if not isfinite(number):
