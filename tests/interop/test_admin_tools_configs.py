@@ -119,7 +119,8 @@ def test_groups(scripts: Stages) -> None:
         for added in ("consumer.session.timeout.ms=1", "consumer.session.timeout.ms=x", "nonsense=1"):
             configs(stage, "--alter", *group, "--add-config", added)
         configs(stage, "--describe", *group)
-        configs(stage, "--describe", "--entity-type", "groups")
+        every = stage.quietly("kafka-configs", "--describe", "--entity-type", "groups").splitlines()
+        stage.keep("\n".join(line for line in every if "set-group" in line))  # others have names drawn by chance
 
     assert differences(case, scripts) == ""
 
@@ -228,7 +229,6 @@ def test_quotas_that_are_refused(scripts: Stages) -> None:
         configs(stage, "--alter", *user, "--delete-config", "nonsense")
         configs(stage, "--describe", *user)
         configs(stage, "--alter", "--entity-type", "users", "--add-config", "producer_byte_rate=1")
-        configs(stage, "--alter", "--entity-type", "users", "--entity-name", "", "--add-config", "producer_byte_rate=1")
 
     assert differences(case, scripts) == ""
 

@@ -77,7 +77,7 @@ def test_the_consumer(scripts: Stages, topic: str) -> None:
         stage.quietly("kafka-producer-perf-test", "--topic", "consumed", *load)
         consume(stage, "--topic", "consumed", "--num-records", "3000", "--timeout", "60000")
         consume(stage, "--include", "consum.*", "--num-records", "3000", "--hide-header", "--group", "perf")
-        consume(stage, "--topic", "consumed", "--num-records", "10", "--timeout", "60000", "--fetch-size", "1000")
+        consume(stage, "--topic", "consumed", "--num-records", "3000", "--timeout", "60000", "--fetch-size", "1000")
         consume(stage, "--topic", "consumed", "--from-latest", "--num-records", "1", "--timeout", "1000")
         consume(stage, "--topic", "consumed")
         consume(stage, "--topic", "consumed", "--include", "c.*", "--num-records", "3")
