@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -107,6 +108,14 @@ def save(name: str, results: dict[str, object]) -> None:
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"machine": machine(), **results}, indent=1) + "\n")
     print(f"kept in {path.relative_to(Path(__file__).parent.parent)}", file=sys.stderr)
+
+
+def with_kept(name: str, key: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """These rows in their places among those that are kept: for a run of a part alone, which says nothing of others."""
+    path = RESULTS / f"{name}.json"
+    kept = json.loads(path.read_text()).get(key, []) if path.exists() else []
+    new = {row["what"]: row for row in rows}
+    return [new.pop(row["what"], row) for row in kept] + list(new.values())
 
 
 def number(value: float | None) -> str:

@@ -297,7 +297,8 @@ def main() -> None:
                 part(stage)
     harness.report("pipelines", stage.figures, save_them=False)
     if options.save:
-        figures = {"figures": [asdict(figure) for figure in stage.figures]}
+        found = [asdict(figure) for figure in stage.figures]
+        figures = {"figures": harness.with_kept("pipelines", "figures", found) if options.only else found}
         harness.save("pipelines", {"spark": version("pyspark"), "times": asdict(times), **figures})
 
 

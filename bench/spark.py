@@ -219,7 +219,9 @@ def rows_of(stage: Stage) -> Iterator[Row]:
 def main() -> None:
     parser = harness.parser(__doc__ or "", rounds=WHOLE.rounds)
     parser.add_argument("--quick", action="store_true", help="small topics, one round")
-    parser.add_argument("--only", choices=PARTS, action="append", help="one part of it; may be given again")
+    parser.add_argument(
+        "--only", choices=PARTS, action="append", help="a part of it; may be given again; others stay kept"
+    )
     options = parser.parse_args()
     sizes = QUICK if options.quick else Sizes(**(asdict(WHOLE) | {"rounds": options.rounds}))
     try:
@@ -241,6 +243,8 @@ def main() -> None:
     if options.save:
         versions = {"apache_kafka": VERSION, "spark": version("pyspark"), "connector": spark_connector.VERSION}
         figures = {"rows": list(map(asdict, rows)), "memory": list(map(asdict, memory))}
+        if options.only:
+            figures = {key: harness.with_kept("spark", key, found) for key, found in figures.items()}
         harness.save("spark", {**versions, "sizes": asdict(sizes), **figures})
 
 
