@@ -122,9 +122,9 @@ def test_delete_asks_on_a_terminal(
 def test_records_that_are_not_there(odradek: Odradek, verb: list[str]) -> None:
     no_topic = "odradek: there is no topic never-made (UNKNOWN_TOPIC_OR_PARTITION)\n"
     assert odradek("records", *verb, "never-made") == (1, "", no_topic)
-    odradek("topics", "create", "narrow", "--if-not-exists")
-    no_partition = "odradek: narrow has no partition 7 (UNKNOWN_TOPIC_OR_PARTITION)\n"
-    assert odradek("records", *verb, "narrow:0,7") == (1, "", no_partition)
+    odradek("topics", "create", "administered", "--if-not-exists")
+    no_partition = "odradek: administered has no partition 7 (UNKNOWN_TOPIC_OR_PARTITION)\n"
+    assert odradek("records", *verb, "administered:0,7") == (1, "", no_partition)
 
 
 # --- sizes
