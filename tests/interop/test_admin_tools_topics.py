@@ -219,7 +219,7 @@ def test_records_are_deleted(scripts: Stages) -> None:
 
 def test_log_directories_are_described(scripts: Stages) -> None:
     def case(stage: ScriptStage) -> None:
-        stage.quietly("kafka-topics", "--create", "--topic", "sized", "--partitions", "2")
+        stage.quietly("kafka-topics", "--create", "--topic", "sized")
         send(stage, "sized", *"abcdef")
         for options in (["--topic-list", "sized"], ["--broker-list", "1", "--topic-list", "sized,unknown"]):
             stage.keep(json.dumps(summed_up(stage.quietly("kafka-log-dirs", "--describe", *options))))
