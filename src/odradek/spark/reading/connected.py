@@ -9,11 +9,14 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.client.client import Client, parse_bootstrap
 from odradek.client.setting import ClientSetting
 from odradek.spark.reading.range import ReadSetting
+
+if TYPE_CHECKING:
+    from odradek.spark.reading.fetching import Leaders
 
 T = TypeVar("T")
 
@@ -28,6 +31,8 @@ class Connected:
         self._process_id = os.getpid()
         self._loop = asyncio.new_event_loop()
         self._clients: dict[tuple[object, ...], Client] = {}
+        self.leaders: Leaders = {}
+        """For one task after the other: each would ask for them anew."""
         threading.Thread(target=self._loop.run_forever, name="odradek-fetch", daemon=True).start()
 
     @property

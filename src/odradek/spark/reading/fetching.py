@@ -26,6 +26,10 @@ _MISSING_S = 10.0
 """How long a topic may be unknown to a broker that has just started, or has just become the leader."""
 
 
+Leaders = dict[tuple[bytes, int], PartitionView]
+"""Who leads a partition of a topic with this id, as it was last known. Whoever leads it no more says so."""
+
+
 class Fetched(NamedTuple):
     """Whole batches, the first of which has the offset that was asked for, or is the first behind it."""
 
@@ -38,14 +42,15 @@ class Fetched(NamedTuple):
 class Fetching:
     """Fetches a range from its start to its end, one answer after the other."""
 
-    def __init__(self, client: Client, range: Range, setting: ReadSetting) -> None:
+    def __init__(self, client: Client, range: Range, setting: ReadSetting, leaders: Leaders | None = None) -> None:
         self._client = client
         self._range = range
         self._setting = setting
         self._place = f"{range.topic}-{range.partition}"
         self._at = range.start
         self._topic_id = range.topic_id
-        self._leader: PartitionView | None = None
+        self._leaders = {} if leaders is None else leaders
+        self._leader = self._leaders.get((range.topic_id, range.partition)) if range.topic_id != NO_UUID else None
         self._missing_since: float | None = None
         self._bytes_wanted = min(_FIRST_BYTES, setting.fetch_bytes_max)
 
@@ -109,6 +114,7 @@ class Fetching:
             raise Refused(code)
         except ClientError:
             self._leader = None
+            self._leaders.pop((self._topic_id, self._range.partition), None)
             raise
 
     def _request(self, leader: PartitionView) -> FetchRequest:
@@ -140,6 +146,7 @@ class Fetching:
         self._topic_id = topic.topic_id
         if found.leader < 0:
             raise Refused(ErrorCode.LEADER_NOT_AVAILABLE)
+        self._leaders[self._topic_id, number] = found
         return found
 
     def _missing(self) -> Refused | NoSuchPartition:

@@ -33,7 +33,7 @@ def read(range: Range, setting: ReadSetting) -> Iterator[pa.RecordBatch]:
 def _answers(range: Range, setting: ReadSetting) -> Generator[Fetched]:
     """Two of them are in memory at a time: the one that was given, and the one that comes next."""
     connected = here()
-    fetching = Fetching(connected.client(setting), range, setting)
+    fetching = Fetching(connected.client(setting), range, setting, connected.leaders)
     coming = connected.submit(fetching.fetch())
     try:
         while (fetched := coming.result()) is not None:
