@@ -7,24 +7,22 @@ from pathlib import Path
 
 from confluent_kafka import Consumer
 
-from odradek.pipelines.registry import job_named
+from odradek.pipelines.registry import JOBS
 from odradek.testing import RunningBroker
 from odradek.testing.job_stage import JobStage
 from odradek.testing.spark_cluster import environment, spark_cluster
 
 CHILD = Path(__file__).with_name("jobs_child.py")
-JOBS = ("truck-positions", "driver-alerts", "latency-trends", "operations-with-plan")
-"""One that aggregates, one with a state of its own, one with windows, and one that keeps nothing but reads a table."""
 LIMIT_S = 600
 """A job that comes to no end is a failure. It is no measure of how long it takes."""
 
 
-def wait_for_result(bootstrap: str, jobs: tuple[str, ...]) -> None:
+def wait_for_result(bootstrap: str) -> None:
     """Until the first of them has told something."""
     reader = {"bootstrap.servers": bootstrap, "group.id": "first-result", "auto.offset.reset": "earliest"}
     consumer = Consumer({**reader, "isolation.level": "read_committed", "topic.metadata.refresh.interval.ms": "200"})
     try:
-        consumer.subscribe([job_named(name).result for name in jobs])
+        consumer.subscribe([job.result for job in JOBS.values()])
         while (message := consumer.poll(LIMIT_S)) is not None and message.error():
             pass  # the topics are not there before the jobs have made them
         assert message is not None
@@ -40,12 +38,12 @@ def test_a_worker_is_killed(odradek_broker: RunningBroker, tmp_path: Path) -> No
     setting = {"bootstrap": odradek_broker.bootstrap, "checkpoint": str(tmp_path / "checkpoint"), "once": True}
     setting |= {"events_per_batch": len(stage.trucks) // 4, "starts_max": 100}
     with spark_cluster(tmp_path) as cluster, (tmp_path / "driver.log").open("wb") as log:
-        given = json.dumps({"master": cluster.url, "jobs": JOBS, "setting": setting})
+        given = json.dumps({"master": cluster.url, "jobs": list(JOBS), "setting": setting})
         driver = subprocess.Popen(
             [sys.executable, str(CHILD), given], stdout=log, stderr=log, env=environment(tmp_path)
         )
         try:
-            wait_for_result(odradek_broker.bootstrap, JOBS)
+            wait_for_result(odradek_broker.bootstrap)
             cluster.kill_worker()
             assert driver.poll() is None, "the jobs were done before a worker was killed"
             assert driver.wait(LIMIT_S) == 0, (tmp_path / "driver.log").read_text(errors="replace")[-5000:]
