@@ -7,26 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.cli.main import main
 from odradek.testing import RunningBroker
 from odradek.testing.ended import Ended
 
 Odradek = Callable[..., Ended]
 HOUR_MS = 3_600_000
 LAST_MS = 1_700_000_000_000
-
-
-@pytest.fixture
-def odradek(
-    odradek_shared_broker: RunningBroker, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Odradek:
-    monkeypatch.setenv("ODRADEK_BOOTSTRAP", odradek_shared_broker.bootstrap)
-
-    def run(*arguments: str) -> Ended:
-        status = main(arguments)
-        return Ended(status, *capfd.readouterr())
-
-    return run
 
 
 @pytest.fixture
