@@ -30,14 +30,13 @@ _POLL_S = 0.1
 _STARTING = "Initializing"
 _TOO_SLOW = "Python worker failed to connect back"
 _CONFIGS = {
-    # As `odradek pipeline run` has them.
+    **OF_SPARK,
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
-    **OF_SPARK,
 }
 
 
