@@ -86,11 +86,11 @@ def tools(kafka: ApacheKafka, programs: Path) -> Iterator[KafkaTools]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def scripts(
     kafka: ApacheKafka, tools: KafkaTools, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[list[ScriptStage]]:
-    """A fresh broker of Apache Kafka's and one of ours, for Kafka's scripts."""
+    """A broker of Apache Kafka's and one of ours, for Kafka's scripts; no file sees what another has left on them."""
     with script_stages(kafka, tools, tmp_path_factory.mktemp("scripts")) as stages:
         yield stages
 
@@ -118,9 +118,9 @@ def dump_with_odradek(capsys: pytest.CaptureFixture[str]) -> Dump:
     return dump
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def both(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Side, Side]]:
-    """A fresh broker of Apache Kafka's and one of ours, with the same settings."""
+    """A broker of Apache Kafka's and one of ours, set up alike; no file sees what another has left on them."""
     with two_brokers(kafka, tmp_path_factory.mktemp("theirs"), SETTINGS) as sides:
         yield sides
 
