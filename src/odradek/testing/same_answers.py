@@ -153,19 +153,25 @@ class Asker:
     async def settle(self) -> None:
         """Wait until the broker has heard of what its controller decided.
 
-        A broker of Kafka's follows the metadata log, and is told of a change after its client is. It is up to date
-        when it has read something that was written later, and something is written all the time.
+        A broker of Kafka's follows the metadata log, and is told of a change after its client is. It tells how far it
+        has read before it acts on that, so it is up to date when it has read on once more. Something is written all
+        the time.
         """
         if not self.settles_late:
             return
         partition = TopicData(topic_name="__cluster_metadata", partitions=(PartitionData(partition_index=0),))
         quorum: DescribeQuorumResponse = await self.quietly(DescribeQuorumRequest(topics=(partition,)), 2)
-        committed = quorum.topics[0].partitions[0].high_watermark
+        with_the_change = await self._read_past(quorum.topics[0].partitions[0].high_watermark)
+        await self._read_past(with_the_change)
+
+    async def _read_past(self, offset: int) -> int:
+        """Wait until the broker has read more of the metadata log than this. Returns how far it is."""
         asked = ApiVersionsRequest(client_software_name="same-answers", client_software_version="1")
         seen = -1
-        while seen <= committed:
+        while seen <= offset:
             answer: ApiVersionsResponse = await self.quietly(asked, 3)
             seen = answer.finalized_features_epoch
+        return seen
 
     async def close(self) -> None:
         if self._client is not None:
