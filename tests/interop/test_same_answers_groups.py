@@ -23,6 +23,8 @@ from odradek.wire.stored import CONSUMER_OFFSETS
 
 STATIC_SINCE = 5
 """In JoinGroup; the versions of the others are less by two."""
+PATIENCE_MS = 8000
+"""Of members that run out of it: long enough that a machine which stands still for seconds changes no answer."""
 
 
 async def group(ask: Asker, name: str) -> str:
@@ -46,6 +48,12 @@ async def describe(ask: Asker, *groups: str) -> DescribeGroupsResponse:
 async def members(ask: Asker, group_id: str, count: int) -> None:
     """Wait until so many have joined, or wait for others to."""
     while len((await describe(ask, group_id)).groups[0].members) != count:
+        continue
+
+
+async def written(ask: Asker, group_id: str) -> None:
+    """Wait until a group is shown: who joins with a mistake is answered before the group made for it is written."""
+    while (await describe(ask, group_id)).groups[0].group_state == "Dead":
         continue
 
 
@@ -185,6 +193,7 @@ async def protocols(ask: Asker) -> None:
     group_id = await group(ask, "protocols")
     await ask(joining(group_id, protocols=()))
     await ask(joining(group_id, protocol_type=""))
+    await written(ask, group_id)
     await ask(DescribeGroupsRequest(groups=(group_id,)))
     told = await enter(ask, group_id, protocols=knowing("sticky", "range", "roundrobin"))
     first = told.member_id
@@ -310,7 +319,7 @@ async def silence(ask: Asker) -> None:
     if ask.level is not Level.HIGHEST:
         return
     group_id = await group(ask, "silence")
-    told = await enter(ask, group_id, session_timeout_ms=6000)
+    told = await enter(ask, group_id, session_timeout_ms=PATIENCE_MS)
     await ask(syncing(ask, group_id, 1, told.member_id))
     pending = (await ask(joining(group_id))).member_id
     await ask(joining(group_id, pending))
@@ -323,12 +332,12 @@ async def lateness(ask: Asker) -> None:
     if ask.level is not Level.HIGHEST:
         return
     group_id = await group(ask, "lateness")
-    static = await ask(joining(group_id, group_instance_id="a", rebalance_timeout_ms=1000))
+    static = await ask(joining(group_id, group_instance_id="a", rebalance_timeout_ms=PATIENCE_MS))
     await ask(syncing(ask, group_id, 1, static.member_id, group_instance_id="a"))
     last = ""
     for generation in (2, 3):
-        last = (await ask(joining(group_id, rebalance_timeout_ms=1000))).member_id
-        await ask(joining(group_id, last, rebalance_timeout_ms=1000))
+        last = (await ask(joining(group_id, rebalance_timeout_ms=PATIENCE_MS))).member_id
+        await ask(joining(group_id, last, rebalance_timeout_ms=PATIENCE_MS))
         await ask(heartbeat(group_id, generation, static.member_id, "a"))
         await ask(DescribeGroupsRequest(groups=(group_id,)))
     code = ErrorCode.NONE
@@ -384,18 +393,13 @@ async def describing(ask: Asker) -> None:
 
 
 async def listing(ask: Asker) -> None:
-    """Other cases leave groups behind, and other levels: only those of this one are compared.
-
-    Who joins with a mistake is answered before the group that was made for it is written, and Kafka lists what is.
-    """
+    """Other cases leave groups behind, and other levels: only those of this one are compared."""
     empty, stable, unwritten = [await group(ask, f"listed-{name}") for name in ("empty", "stable", "unwritten")]
     member = await alone(ask, empty)
     await ask(leaving(ask, empty, MemberIdentity(member_id=member)))
     await alone(ask, stable)
     await ask(joining(unwritten, protocols=()))
-    listed: list[str] = []
-    while unwritten not in listed:
-        listed = [each.group_id for each in (await ask.quietly(ListGroupsRequest(), 0)).groups]
+    await written(ask, unwritten)
 
     async def ask_list(**filters: tuple[str, ...]) -> None:
         answer = await ask.quietly(ListGroupsRequest(**filters))
