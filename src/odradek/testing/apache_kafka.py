@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -25,6 +24,8 @@ from odradek.storage.files import OsFiles
 from odradek.testing.broker import BrokerFailed, free_ports
 from odradek.testing.ended import Ended
 from odradek.testing.maven import Artifact, Unavailable, Wanted, installed, only_one
+from odradek.testing.one_request import ask
+from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 __all__ = [
     "VERSION",
@@ -41,7 +42,7 @@ __all__ = [
 VERSION = "4.3.0"
 JAVA_LEAST = 17
 _START_S = 300
-_STOP_S = 30
+_STOP_S = 120
 _POLL_S = 0.1
 
 _KAFKA = Wanted(
@@ -186,7 +187,7 @@ class RunningKafka:
         return self._process.pid
 
     def wait_until_up(self) -> None:
-        """Raises BrokerFailed, with its last lines, if it does not come to that."""
+        """It serves then. Raises BrokerFailed, with its last lines, if it does not come to that."""
         _wait_until_up(self._process, self.port, self._output)
 
     def stop(self) -> None:
@@ -241,10 +242,19 @@ def _wait_until_up(process: subprocess.Popen[bytes], port: int, output: Path) ->
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise BrokerFailed(f"the broker ended with status {process.returncode}: {_tail(output)}")
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        if _knows_itself(port):
             return
         time.sleep(_POLL_S)
-    raise BrokerFailed(f"the broker did not listen within {_START_S} s: {_tail(output)}")
+    raise BrokerFailed(f"the broker did not serve within {_START_S} s: {_tail(output)}")
+
+
+def _knows_itself(port: int) -> bool:
+    """It listens when its controller has let it into the cluster, and hears of that a moment later: until then it
+    tells of no broker, and leads nothing."""
+    try:
+        return bool(ask(("127.0.0.1", port), MetadataRequest(topics=()), MetadataResponse, 9).brokers)
+    except OSError:
+        return False
 
 
 def _tail(output: Path) -> str:

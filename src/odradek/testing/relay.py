@@ -40,7 +40,7 @@ class Relay:
         return f"{_HOST}:{self.port}"
 
     def to_kafka(self, *, kill: bool = False) -> None:
-        """odradek ends, properly or by SIGKILL, and Kafka goes on. Returns when it listens."""
+        """odradek ends, properly or by SIGKILL, and Kafka goes on. Returns when it serves."""
         self.end_odradek(kill=kill)
         config = self._where.work / "server.properties"
         lines = [self.handover(), *(f"{name}={value}\n" for name, value in self._settings.items())]

@@ -14,6 +14,7 @@ from odradek.spark.sink.layout import Layout, layout_of
 from odradek.spark.sink.options import ExactlyOnce, SinkOptions, sink_options
 from odradek.spark.sink.prepared import Job, Prepared, Written
 from odradek.spark.told import told_in_one_line
+from odradek.spark.worker import stay_loaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,11 @@ class _Sink:
 
     def write_rows(self, rows: Iterator[pa.RecordBatch], job: Job | None) -> WriterCommitMessage:
         """On an executor. `job` is given where rows are written exactly once."""
+        written = self._write_rows(rows, job)
+        stay_loaded()
+        return written
+
+    def _write_rows(self, rows: Iterator[pa.RecordBatch], job: Job | None) -> WriterCommitMessage:
         from odradek.spark.sink.task import Task, real_surroundings
 
         link = _link(self.options)
