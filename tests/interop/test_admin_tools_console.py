@@ -3,18 +3,20 @@
 Records are sent one by one to topics of one partition: so they are the same on both.
 """
 
+import time
 from collections.abc import Sequence
 
 import pytest
 
 from odradek.testing.group_tools import differences
-from odradek.testing.script_stage import MOMENTS, ONE_BY_ONE, ScriptStage
+from odradek.testing.script_stage import MOMENTS, ONE_BY_ONE, PATIENT, ScriptStage
 
 Stages = list[ScriptStage]
 
 EVERYTHING = ("timestamp", "partition", "offset", "epoch", "headers", "key", "value")
 TOOLS = "org.apache.kafka.tools.consumer"
 SERDES = "org.apache.kafka.common.serialization"
+LIMIT_S = 120
 
 
 def properties(option: str, *given: str) -> list[str]:
@@ -102,29 +104,40 @@ SENDING: dict[str, Sequence[str]] = {
     **{f"acks {acks}": ["--request-required-acks", acks] for acks in ("0", "1", "-1", "all")},
     "no such acks": ["--request-required-acks", "7"],
     "batches": ["--batch-size", "100", "--timeout", "10", "--max-partition-memory-bytes", "8000"],
-    "limits": ["--max-block-ms", "5000", "--max-memory-bytes", "1000000", "--request-timeout-ms", "5000"],
+    "limits": ["--max-block-ms", "50000", "--max-memory-bytes", "1000000"],
     "retries": ["--message-send-max-retries", "1", "--retry-backoff-ms", "10", "--metadata-expiry-ms", "1000"],
     "sockets": ["--socket-buffer-size", "50000"],
     "a property": ["--command-property", "linger.ms=3", "--command-property", "client.id=console"],
     "no such reader": ["--line-reader", "no.such.Reader"],
 }
+SENT = 2 * sum(not name.startswith("no such") for name in SENDING)
+"""Records of all of them together."""
 
 
 def test_records_are_sent_in_many_ways(scripts: Stages) -> None:
     def case(stage: ScriptStage) -> None:
         made(stage, "sent")
         for options in SENDING.values():
-            stage.play("kafka-console-producer", "--topic", "sent", *options, given="a\nb\n")
+            stage.play("kafka-console-producer", "--topic", "sent", *PATIENT, *options, given="a\nb\n")
+        wait_for_end(stage, "sent", SENT)
         stage.play("kafka-get-offsets", "--topic", "sent")
         config = stage.file("compression.type=lz4\nclient.id=from-file\n")
-        stage.play("kafka-console-producer", "--topic", "sent", "--command-config", config, given="of the file\n")
+        of_file = ("--topic", "sent", *PATIENT, "--command-config", config)
+        stage.play("kafka-console-producer", *of_file, given="of the file\n")
         reader = stage.file("parse.key=true\nkey.separator=/\n")
-        stage.play("kafka-console-producer", "--topic", "sent", "--reader-config", reader, given="k/v\n")
+        stage.play("kafka-console-producer", "--topic", "sent", *PATIENT, "--reader-config", reader, given="k/v\n")
         stage.play("kafka-get-offsets", "--topic", "sent")
         stage.play("kafka-console-producer", given="a\n")
         stage.quietly("kafka-topics", "--delete", "--topic", "sent")
 
     assert differences(case, scripts) == ""
+
+
+def wait_for_end(stage: ScriptStage, topic: str, end: int) -> None:
+    """What is sent without an acknowledgement is there some time after the script has ended."""
+    deadline = time.monotonic() + LIMIT_S
+    while f"{topic}:0:{end}\n" not in (told := stage.quietly("kafka-get-offsets", "--topic", topic)):
+        assert time.monotonic() < deadline, f"{topic} on {stage.name} does not come to {end}: {told}"
 
 
 def test_records_that_are_refused(scripts: Stages) -> None:
@@ -133,7 +146,7 @@ def test_records_that_are_refused(scripts: Stages) -> None:
         for lines in (f"{'x' * 500}\nshort\n", "without a key\n"):
             stage.play("kafka-console-producer", "--topic", "narrow", *ONE_BY_ONE, given=lines)
         stage.play("kafka-get-offsets", "--topic", "narrow")
-        stage.play("kafka-console-producer", "--topic", "bad/name", "--max-block-ms", "2000", *ONE_BY_ONE, given="a\n")
+        stage.play("kafka-console-producer", "--topic", "bad/name", "--max-block-ms", "50000", *ONE_BY_ONE, given="a\n")
         stage.quietly("kafka-topics", "--delete", "--topic", "narrow")
 
     assert differences(case, scripts) == ""

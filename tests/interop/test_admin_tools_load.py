@@ -6,6 +6,7 @@ and times are not compared, numbers of records and bytes are.
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from odradek.testing.script_stage import MOMENTS, WORDS, Mask, ScriptStage
 
 Stages = list[ScriptStage]
 
+LIMIT_S = 120
 RATES: list[Mask] = [
     (r"(?m)^(\d+) records sent, .* ms 99\.9th\.?$", r"\1 records sent"),
     (r"(?m)^(\d+ warmup records sent|\d+ steady state records sent), .*$", r"\1"),
@@ -30,19 +32,41 @@ def topic(scripts: Stages) -> str:
     return "load"
 
 
-def offsets(stage: ScriptStage, topic: str) -> None:
-    """The sum of all partitions: which of them gets a record without a key is a matter of chance."""
+def offsets(stage: ScriptStage, topic: str, least: int) -> None:
+    """The sum of all partitions: which of them gets a record without a key is a matter of chance.
+
+    Waits until there is that much: the marker of a transaction comes some time after its producer is answered.
+    """
+    deadline = time.monotonic() + LIMIT_S
+    while (found := sum_of_offsets(stage, topic)) < least:
+        assert time.monotonic() < deadline, f"{topic} on {stage.name} has {found} records, not {least}"
+    stage.keep(f"{found} records")
+
+
+def sum_of_offsets(stage: ScriptStage, topic: str) -> int:
     told = stage.quietly("kafka-get-offsets", "--topic", topic)
-    stage.keep(f"{sum(int(line.rpartition(':')[2]) for line in told.splitlines()[:-1])} records")
+    return sum(int(line.rpartition(":")[2]) for line in told.splitlines()[:-1])
 
 
+ONE_TRANSACTION = ("--transaction-duration-ms", "3600000")
+"""So there is one marker, however long it takes. Its few records are a single batch, in one partition."""
 PRODUCING = (
     ["--num-records", "2000", "--record-size", "100", "--throughput", "-1"],
     ["--num-records", "1000", "--record-size", "100", "--throughput", "5000"],
     ["--num-records", "1000", "--record-size", "10", "--throughput", "-1", "--command-property", "acks=1"],
     ["--num-records", "1000", "--payload-monotonic", "--throughput", "-1", "--warmup-records", "100"],
-    ["--num-records", "100", "--record-size", "9", "--throughput", "-1", "--transactional-id", "perf"],
-    ["--num-records", "100", "--record-size", "9", "--throughput", "-1", "--transaction-duration-ms", "100"],
+    [
+        "--num-records",
+        "100",
+        "--record-size",
+        "9",
+        "--throughput",
+        "-1",
+        "--transactional-id",
+        "perf",
+        *ONE_TRANSACTION,
+    ],
+    ["--num-records", "100", "--record-size", "9", "--throughput", "-1", *ONE_TRANSACTION],
     ["--num-records", "0", "--record-size", "9", "--throughput", "-1"],
     ["--num-records", "5", "--record-size", "-9", "--throughput", "-1"],
     ["--num-records", "5", "--throughput", "-1"],
@@ -52,21 +76,29 @@ PRODUCING = (
 )
 
 
+PRODUCED = 2000 + 3 * 1000 + 2 * (100 + 1) + 10
+"""Records of all that can work, and the markers of two transactions."""
+
+
 def test_the_producer(scripts: Stages, topic: str) -> None:
+    # Every five seconds it would tell how far it is.
+    silent = ("--topic", topic, "--reporting-interval", "3600000")
+
     def case(stage: ScriptStage) -> None:
         for options in PRODUCING:
-            stage.play("kafka-producer-perf-test", "--topic", topic, *options, masks=RATES)
+            stage.play("kafka-producer-perf-test", *silent, *options, masks=RATES)
         payload = ("--payload-file", stage.file("one|two|three"), "--payload-delimiter", r"\|")
-        more = ("--num-records", "10", "--throughput", "-1", "--reporting-interval", "100000")
-        stage.play("kafka-producer-perf-test", "--topic", topic, *payload, *more, masks=RATES)
+        more = ("--num-records", "10", "--throughput", "-1")
+        stage.play("kafka-producer-perf-test", *silent, *payload, *more, masks=RATES)
         stage.play("kafka-producer-perf-test", "--topic", topic, masks=RATES)
-        offsets(stage, topic)
+        offsets(stage, topic, PRODUCED)
 
     assert differences(case, scripts) == ""
 
 
 def test_the_consumer(scripts: Stages, topic: str) -> None:
     load = ("--num-records", "3000", "--record-size", "100", "--throughput", "-1")
+    patience = ("--timeout", "60000")
 
     def consume(stage: ScriptStage, *options: str) -> None:
         printed = stage.quietly("kafka-consumer-perf-test", *options)
@@ -75,9 +107,9 @@ def test_the_consumer(scripts: Stages, topic: str) -> None:
     def case(stage: ScriptStage) -> None:
         stage.quietly("kafka-topics", "--create", "--topic", "consumed", "--partitions", "2")
         stage.quietly("kafka-producer-perf-test", "--topic", "consumed", *load)
-        consume(stage, "--topic", "consumed", "--num-records", "3000", "--timeout", "60000")
-        consume(stage, "--include", "consum.*", "--num-records", "3000", "--hide-header", "--group", "perf")
-        consume(stage, "--topic", "consumed", "--num-records", "3000", "--timeout", "60000", "--fetch-size", "1000")
+        consume(stage, "--topic", "consumed", "--num-records", "3000", *patience)
+        consume(stage, "--include", "consum.*", "--num-records", "3000", *patience, "--hide-header", "--group", "perf")
+        consume(stage, "--topic", "consumed", "--num-records", "3000", *patience, "--fetch-size", "1000")
         consume(stage, "--topic", "consumed", "--from-latest", "--num-records", "1", "--timeout", "1000")
         consume(stage, "--topic", "consumed")
         consume(stage, "--topic", "consumed", "--include", "c.*", "--num-records", "3")
@@ -113,7 +145,7 @@ def test_latency_from_end_to_end(scripts: Stages, topic: str) -> None:
         latency(stage, "--num-records", "20", "--producer-acks", "0", "--record-size", "20")
         latency(stage, "--num-records", "20", "--producer-acks", "7", "--record-size", "20")
         latency(stage, "--num-records", "20", "--record-size", "20")
-        offsets(stage, "end-to-end")
+        offsets(stage, "end-to-end", 90)
         stage.quietly("kafka-topics", "--delete", "--topic", "end-to-end")
 
     assert differences(case, scripts) == ""

@@ -153,7 +153,8 @@ def test_offsets_are_told(scripts: Stages) -> None:
     def case(stage: ScriptStage) -> None:
         stage.quietly("kafka-topics", "--create", "--topic", "told-a", "--partitions", "3")
         stage.quietly("kafka-topics", "--create", "--topic", "told-b")
-        send(stage, "told-b", *"abcde")
+        send(stage, "told-b", *"abcd")
+        send(stage, "told-b", "e")  # some time later, so that it alone has the latest timestamp
         for time in ("-1", "latest", "-2", "earliest", "-3", "max-timestamp", "-4", "earliest-local", "-5", "0"):
             offsets(stage, "--topic", "told-.*", "--time", time)
         for time in ("latest-tiered", "-6", "earliest-pending-upload", "4102444800000", "-7", "soon"):

@@ -94,6 +94,7 @@ def test_settings(odradek: Odradek) -> None:
 
 def test_records(odradek: Odradek, kafka: ApacheKafka, broker: Broker) -> None:
     odradek("topics", "create", "records", "--partitions", "2")
+    wait_until(lambda: odradek("topics", "describe", "records")[0] == 0)  # for as long as that takes
     given = b'{"key": "k", "value": "v", "partition": 1, "timestamp": 1700000000000, "headers": {"h": "x"}}\n'
     assert odradek("produce", "records", "--json", given=given) == (0, "", "1 record acknowledged\n")
     assert odradek("produce", "records", "--partition", "0", "--compression", "lz4", given=b"a\nb\n")[0] == 0

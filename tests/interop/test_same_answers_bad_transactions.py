@@ -48,7 +48,7 @@ async def produce(ask: Asker, writer: Writer, topic: str, spec: dict[str, Any], 
     by_id = ask.level.version_of(ProduceRequest) >= BY_ID_SINCE
     name: dict[str, Any] = {"topic_id": await ask.topic_id(topic)} if by_id else {"name": topic}
     data = (TopicProduceData(partition_data=part, **name),)
-    await ask(ProduceRequest(transactional_id=writer.transactional_id, acks=-1, timeout_ms=5_000, topic_data=data))
+    await ask(ProduceRequest(transactional_id=writer.transactional_id, acks=-1, timeout_ms=30_000, topic_data=data))
 
 
 async def markers_of_clients(ask: Asker) -> None:

@@ -49,7 +49,7 @@ async def pages_of_an_empty_name(ask: Asker) -> int:
 
 async def too_many_partitions_at_once(ask: Asker) -> int:
     topic = CreatePartitionsTopic(name=await ask.create("too-many"), count=10_002, assignments=None)
-    answer = await ask.quietly(CreatePartitionsRequest(topics=(topic,), timeout_ms=5_000, validate_only=True))
+    answer = await ask.quietly(CreatePartitionsRequest(topics=(topic,), timeout_ms=30_000, validate_only=True))
     return int(answer.results[0].error_code)
 
 
@@ -75,7 +75,7 @@ async def produce(ask: Asker, topic: str, **spec: Any) -> int:
     now = TimestampMs(int(time.time() * 1000))  # noqa: TID251 - brokers refuse what is far from their own time
     batch = build_batch([Record(Offset(0), now, b"k", b"v")], BatchSpec(**spec))
     data = TopicProduceData(name=topic, partition_data=(PartitionProduceData(index=0, records=bytearray(batch)),))
-    answer = await ask.quietly(ProduceRequest(acks=-1, timeout_ms=5_000, topic_data=(data,)), 12)
+    answer = await ask.quietly(ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=(data,)), 12)
     return int(answer.responses[0].partition_responses[0].error_code)
 
 

@@ -155,17 +155,17 @@ async def move(ask: Asker, name: str, path: str, partition: int = 0) -> None:
 
 async def arrive(ask: Asker, name: str, path: str) -> None:
     """Wait until it is there, and have what is told of it compared."""
-    while [each[0] for each in await places(ask, name)] != [path]:
-        pass
-    ((_, part),) = await places(ask, name)
-    ask.keep(part)
+    found = await places(ask, name)
+    while [each[0] for each in found] != [path]:
+        found = await places(ask, name)
+    ask.keep(found[0][1])
 
 
 async def fill(ask: Asker, name: str) -> None:
     records = [Record(Offset(n), NO_TIMESTAMP, b"k", f"{n}".encode()) for n in range(50)]
     data = PartitionProduceData(index=0, records=build_batch(records, BatchSpec()))
     topics = (TopicProduceData(name=name, partition_data=(data,)),)
-    request = ProduceRequest(acks=-1, timeout_ms=5_000, topic_data=topics)
+    request = ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=topics)
     while (await ask.quietly(request, 12)).responses[0].partition_responses[0].error_code:
         pass  # a broker of Kafka's may be about to lead it
 

@@ -232,8 +232,8 @@ async def changes(ask: Asker) -> None:
 
     def deletion(name: str) -> DeleteTopicsRequest:
         if ask.level is Level.HIGHEST:
-            return DeleteTopicsRequest(topics=(DeleteTopicState(name=name, topic_id=NO_UUID),), timeout_ms=5000)
-        return DeleteTopicsRequest(topic_names=(name,), timeout_ms=5000)
+            return DeleteTopicsRequest(topics=(DeleteTopicState(name=name, topic_id=NO_UUID),), timeout_ms=30_000)
+        return DeleteTopicsRequest(topic_names=(name,), timeout_ms=30_000)
 
     # In a quota of its own for each level: Kafka remembers what was owed to one that was removed.
     client: Entity = {"client-id": "raw-client"}
@@ -242,7 +242,7 @@ async def changes(ask: Asker) -> None:
     await put(ask, client, {CHANGES: 0.01})
     await ask.settle()
     growth = CreatePartitionsTopic(name=first, count=3, assignments=None)
-    growing = CreatePartitionsRequest(topics=(growth,), timeout_ms=5000, validate_only=False)
+    growing = CreatePartitionsRequest(topics=(growth,), timeout_ms=30_000, validate_only=False)
     for request in (creation(first), creation(second)):
         answer = await ask.beside(request)
         ask.keep([(each.name, each.error_code) for each in answer.topics])

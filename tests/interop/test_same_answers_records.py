@@ -52,7 +52,7 @@ async def produce(
     known = topic_id if topic_id is not None else await ask.topic_id(topic)
     data = tuple(PartitionProduceData(index=index, records=records) for index, records in parts)
     topics = (TopicProduceData(name=topic, topic_id=known, partition_data=data),)
-    await ask(ProduceRequest(acks=acks, timeout_ms=5_000, topic_data=topics))
+    await ask(ProduceRequest(acks=acks, timeout_ms=30_000, topic_data=topics))
 
 
 async def produced(ask: Asker) -> None:
@@ -71,7 +71,7 @@ async def produced_to_nobody(ask: Asker) -> None:
     await produce(ask, "", (0, batch("a")))
     await produce(ask, "..", (0, batch("a")))
     await produce(ask, ask.name("nobody"), (0, batch("a")), topic_id=NOBODYS_ID)
-    await ask(ProduceRequest(acks=1, timeout_ms=5_000, topic_data=()))
+    await ask(ProduceRequest(acks=1, timeout_ms=30_000, topic_data=()))
 
 
 async def topics_of_brokers(ask: Asker) -> None:
@@ -123,10 +123,12 @@ async def too_large(ask: Asker) -> None:
 
 
 async def times(ask: Asker) -> None:
-    name = await ask.create("times", message_timestamp_before_max_ms="1000000", message_timestamp_after_max_ms="500000")
-    for at in (NOW, NOW - 2_000_000, NOW + 2_000_000, -1, 0):
+    """`NOW` is when this file was read, which may be long ago: bounds are days."""
+    bounds = {"message_timestamp_before_max_ms": f"{2 * DAY_MS}", "message_timestamp_after_max_ms": f"{DAY_MS}"}
+    name = await ask.create("times", **bounds)
+    for at in (NOW, NOW - 4 * DAY_MS, NOW + 4 * DAY_MS, -1, 0):
         await produce(ask, name, (0, batch("a", "b", at=at)))
-    plain = await ask.create("plain-times")
+    plain = await ask.create("plain-times", retention_ms="-1")  # or it would not keep what is old
     for at in (NOW + 2 * DAY_MS, NOW - 900 * DAY_MS, LONG_MAX - 5, 0):
         await produce(ask, plain, (0, batch("a", "b", at=at)))
     appended = await ask.create("append-times", message_timestamp_type="LogAppendTime")
@@ -352,7 +354,7 @@ async def ends_of_epochs(ask: Asker) -> None:
 async def delete_records(ask: Asker, topic: str, *asked: tuple[int, int]) -> None:
     parts = tuple(DeleteRecordsPartition(partition_index=index, offset=offset) for index, offset in asked)
     topics = (DeleteRecordsTopic(name=topic, partitions=parts),)
-    await ask(DeleteRecordsRequest(topics=topics, timeout_ms=5_000))
+    await ask(DeleteRecordsRequest(topics=topics, timeout_ms=30_000))
 
 
 async def deleted_records(ask: Asker) -> None:
@@ -368,7 +370,7 @@ async def deleted_records(ask: Asker) -> None:
     for missing in (ask.name("nobody"), "", ".."):
         await delete_records(ask, missing, (0, 0))
     await delete_records(ask, name)
-    await ask(DeleteRecordsRequest(topics=(), timeout_ms=5_000))
+    await ask(DeleteRecordsRequest(topics=(), timeout_ms=30_000))
     for policy in ("compact", "compact,delete", ""):
         other = await ask.create(f"deleted-{policy.replace(',', '-')}", cleanup_policy=policy)
         await produce(ask, other, (0, batch("a")))

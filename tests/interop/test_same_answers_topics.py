@@ -168,7 +168,7 @@ async def topic_configs(ask: Asker) -> None:
 
 
 async def grow(ask: Asker, *topics: CreatePartitionsTopic, validate_only: bool = False) -> None:
-    await ask(CreatePartitionsRequest(topics=topics, timeout_ms=5_000, validate_only=validate_only))
+    await ask(CreatePartitionsRequest(topics=topics, timeout_ms=30_000, validate_only=validate_only))
 
 
 def to(name: str, count: int, *chosen: tuple[int, ...]) -> CreatePartitionsTopic:
@@ -207,9 +207,9 @@ async def deleted(ask: Asker) -> None:
 async def delete(ask: Asker, *names: str | None) -> None:
     if ask.level is Level.HIGHEST:
         topics = tuple(DeleteTopicState(name=name, topic_id=NO_UUID) for name in names)
-        await ask(DeleteTopicsRequest(topics=topics, timeout_ms=5_000))
+        await ask(DeleteTopicsRequest(topics=topics, timeout_ms=30_000))
     else:
-        await ask(DeleteTopicsRequest(topic_names=tuple(name or "" for name in names), timeout_ms=5_000))
+        await ask(DeleteTopicsRequest(topic_names=tuple(name or "" for name in names), timeout_ms=30_000))
 
 
 async def deleted_by_id(ask: Asker) -> None:
@@ -224,7 +224,7 @@ async def deleted_by_id(ask: Asker) -> None:
         [DeleteTopicState(name=None, topic_id=topic_id)],
         [DeleteTopicState(name=None, topic_id=topic_id)],
     ):
-        await ask(DeleteTopicsRequest(topics=tuple(topics), timeout_ms=5_000), 6)
+        await ask(DeleteTopicsRequest(topics=tuple(topics), timeout_ms=30_000), 6)
 
 
 # --- Metadata

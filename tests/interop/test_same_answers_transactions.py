@@ -303,7 +303,7 @@ async def deleted_topics(ask: Asker) -> None:
     await writer.add(gone)
     await writer.add(kept)
     await writer.send(kept)
-    await ask(DeleteTopicsRequest(topics=(DeleteTopicState(name=gone, topic_id=NO_UUID),), timeout_ms=5_000), 6)
+    await ask(DeleteTopicsRequest(topics=(DeleteTopicState(name=gone, topic_id=NO_UUID),), timeout_ms=30_000), 6)
     await ask.settle()
     await writer.end(commit=True)
     await writer.tell()

@@ -58,7 +58,7 @@ async def all_users(ask: Asker) -> None:
 
 
 async def bad_credentials(ask: Asker) -> None:
-    ann, bob = map(ask.name, ("ann", "bob"))
+    ann, bob = map(ask.name, ("bad-ann", "bad-bob"))
     await change(ask, credential(bob, iterations=5000))
     for bad in (
         credential(""),
@@ -82,7 +82,7 @@ async def bad_credentials(ask: Asker) -> None:
 
 
 async def users_named_twice(ask: Asker) -> None:
-    ann, bob = map(ask.name, ("ann", "bob"))
+    ann, bob = map(ask.name, ("twice-ann", "twice-bob"))
     await change(ask, credential(ann, iterations=5000))
     for upsertions, without in (
         ([credential(ann), credential(ann)], ()),

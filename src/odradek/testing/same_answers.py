@@ -38,17 +38,23 @@ NOT_SAYABLE = "this version has no words for it"
 SETTINGS = {
     **ONE_REPLICA,
     "auto.create.topics.enable": "true",
+    "broker.session.timeout.ms": "60000",
     "group.initial.rebalance.delay.ms": "0",
     "log.retention.hours": "48",
     "metadata.max.idle.interval.ms": "20",
+    "offsets.commit.timeout.ms": "60000",
     "offsets.topic.num.partitions": "2",
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
     "transaction.state.log.num.partitions": "2",
 }
-"""Of both. The idle interval has Kafka write to its metadata log all the time, see `Asker.settle`."""
+"""Of both. The idle interval has Kafka write to its metadata log all the time, see `Asker.settle`.
 
-_LIMIT_S = 60
+The timeouts are long, so that on a machine that stands still for some seconds nobody is fenced or told to try again.
+"""
+
+_LIMIT_S = 300
+"""For a case that waits for what does not come: no case takes a tenth of it, on a slow machine either."""
 
 
 class Level(Enum):

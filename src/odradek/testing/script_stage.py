@@ -49,7 +49,9 @@ _ALONE = ("kafka-verifiable-producer",)
 Mask = tuple[str, str]
 """A regular expression, and what is to stand in its place."""
 
-ONE_BY_ONE = ("--sync", "--timeout", "0")
+PATIENT = ("--request-timeout-ms", "60000")
+"""For the console producer: it would send again, or give up, where a broker stands still for some seconds."""
+ONE_BY_ONE = ("--sync", "--timeout", "0", *PATIENT)
 """For the console producer: each line in a batch of its own, and at once. So batches are the same on both."""
 MOMENTS: Sequence[Mask] = ((r"\b1[6-9]\d{11}\b", "moment"),)
 WORDS: Sequence[Mask] = ((r"(?m)(^Error[^:\n]*: ?).*(\n(?!status|\t|org\.|java\.|Caused).*)*", r"\1words"),)

@@ -8,7 +8,7 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset, ProducerId, TimestampMs
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.testing.same_answers import Asker
+from odradek.testing.same_answers import SETTINGS, Asker
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
@@ -95,7 +95,7 @@ class Writer:
             else TopicProduceData(name=topic, partition_data=part)
         )
         return ProduceRequest(
-            transactional_id=fields["transactional_id"], acks=-1, timeout_ms=5_000, topic_data=(data,)
+            transactional_id=fields["transactional_id"], acks=-1, timeout_ms=30_000, topic_data=(data,)
         )
 
     async def end(self, *, commit: bool, version: int | None = None, **other: Any) -> None:
@@ -120,15 +120,27 @@ class Writer:
         self.ask.keep(await self.state())
 
 
+def one_in_each_partition(setting: str) -> list[str]:
+    """A key for each partition of a topic of coordinators, which has as many of them as the setting says.
+
+    A letter is its own hash, and letters in a row have hashes in a row.
+    """
+    return [chr(ord("a") + number) for number in range(int(SETTINGS[setting]))]
+
+
 async def writer_of(ask: Asker, name: str) -> Writer:
-    """With a coordinator, in a cluster that may not have made its topic yet. It has no producer id."""
+    """With coordinators for all, in a cluster that may not have made their topic yet. It has no producer id.
+
+    Kafka loads partitions one by one, and cases ask for more transactional ids than this.
+    """
     writer = Writer(ask, ask.name(name))
     code = -1
     while code:
         request = FindCoordinatorRequest(key_type=1, coordinator_keys=(writer.transactional_id,))
         code = (await ask.quietly(request, 6)).coordinators[0].error_code
-    while (await writer.state()).error_code != ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
-        continue
+    for each in one_in_each_partition("transaction.state.log.num.partitions"):
+        while (await Writer(ask, each).state()).error_code != ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
+            continue
     code = -1
     while code:  # so that no producer has id 0, and Kafka's broker has a block of ids
         plain = InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=0)
@@ -137,14 +149,15 @@ async def writer_of(ask: Asker, name: str) -> Writer:
 
 
 async def group_of(ask: Asker, name: str) -> str:
+    """With coordinators for all groups, as in `writer_of`."""
     group_id, code = ask.name(name), -1
     while code:
         found = await ask.quietly(FindCoordinatorRequest(key_type=0, coordinator_keys=(group_id,)), 6)
         code = found.coordinators[0].error_code
-    code = -1
-    while code:
-        asked = OffsetFetchRequestGroup(group_id=group_id, topics=None)
-        code = (await ask.quietly(OffsetFetchRequest(groups=(asked,)), 9)).groups[0].error_code
+    for each in one_in_each_partition("offsets.topic.num.partitions"):
+        asked, code = OffsetFetchRequestGroup(group_id=each, topics=None), -1
+        while code:
+            code = (await ask.quietly(OffsetFetchRequest(groups=(asked,)), 9)).groups[0].error_code
     return group_id
 
 

@@ -106,6 +106,7 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
         self.layout = layout_of(schema, self.options.topic)
         if overwrite:
             raise InvalidOption("outputMode", "records cannot be overwritten", "use append or update")
+        stay_loaded()  # made for each batch, in a process that is kept for it, as another one is for commits
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         with told_in_one_line():
@@ -114,6 +115,7 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
     def commit(self, messages: Messages, batchId: int) -> None:
         with told_in_one_line():
             self.commit_prepared(messages)
+        stay_loaded()
 
     def abort(self, messages: Messages, batchId: int) -> None:
         with told_in_one_line():
