@@ -54,7 +54,7 @@ The timeouts are long, so that on a machine that stands still for some seconds n
 """
 
 _LIMIT_S = 300
-"""For a case that waits for what does not come: no case takes a tenth of it, on a slow machine either."""
+"""For a case that waits for what does not come; the longest took half a minute on a machine that was busy."""
 
 
 class Level(Enum):
