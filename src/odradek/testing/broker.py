@@ -6,6 +6,8 @@ however that happens, and on its standard output it says when it serves.
 """
 
 import contextlib
+import functools
+import itertools
 import os
 import random
 import selectors
@@ -23,7 +25,8 @@ _HOST = "127.0.0.1"
 # Below those that systems give to outgoing connections: a client that tries again while the broker is down would
 # sooner or later be given the very port it connects to, and keep it from the broker.
 _PORTS = range(20_000, 29_000)
-_PORTS_TRIED = 20
+_PORTS_TRIED = 4
+_WORKERS = 4
 _START_S = 60
 _STOP_S = 60
 _LINES_TOLD = 20
@@ -203,11 +206,21 @@ def environment() -> dict[str, str]:
 
 
 def free_ports() -> list[int]:
-    """Some that nobody has now."""
-    # Not the shared source of chance: plugins seed it, and all workers of a run would try the same ports.
-    drawn = random.SystemRandom().sample(_PORTS, len(_PORTS))
-    free = (port for port in drawn if not _is_taken(port))
-    return [port for port, _ in zip(free, range(_PORTS_TRIED), strict=False)]
+    """Some that nobody has now, and none that this gave before, until all were given.
+
+    A broker that was stopped for a moment has its port no more, and Apache Kafka takes long to get to its own: both
+    find them free later only if nobody else is given them.
+    """
+    free = (port for port in _ports_in_turn() if not _is_taken(port))
+    return list(itertools.islice(free, _PORTS_TRIED))
+
+
+@functools.cache
+def _ports_in_turn() -> Iterator[int]:
+    """Of those that only this one of several workers of a run takes, again and again."""
+    mine = _PORTS[int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _WORKERS :: _WORKERS]
+    # Not the shared source of chance: plugins seed it, and runs side by side would try the same ports.
+    return itertools.cycle(random.SystemRandom().sample(mine, len(mine)))
 
 
 def _is_taken(port: int) -> bool:
