@@ -68,10 +68,6 @@ class Topics:
                 raise NoTopic(f"topic {name} cannot be deleted: {refused}")
 
     async def _client(self, timeout_s: float) -> Client:
-        setting = ClientSetting(
-            client_id="odradek-demo",
-            connect_timeout_s=timeout_s,
-            request_timeout_s=timeout_s,
-            timeout_s=timeout_s,
-        )
+        """Tries that long with a broker that is gone. One that is there and slow is given its time."""
+        setting = ClientSetting(client_id="odradek-demo", timeout_s=timeout_s)
         return await Client.connect(parse_bootstrap(self._bootstrap), setting)
