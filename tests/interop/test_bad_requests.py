@@ -9,14 +9,17 @@ from odradek.testing import topics
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.bad_requests import SILENT, Case, all_cases, outcome
 from odradek.testing.broker import BrokerFailed
+from odradek.testing.same_answers import SETTINGS, Asker, Level, Side
 
 Address = tuple[str, int]
 
 
 @pytest.fixture(scope="module")
 def address(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Address]:
-    with kafka.new_broker(tmp_path_factory.mktemp("kafka"), {"auto.create.topics.enable": "false"}) as broker:
+    settings = {**SETTINGS, "auto.create.topics.enable": "false"}
+    with kafka.new_broker(tmp_path_factory.mktemp("kafka"), settings) as broker:
         make_topics(("127.0.0.1", broker.port))
+        asyncio.run(settle(broker.port))
         yield "127.0.0.1", broker.port
 
 
@@ -31,12 +34,21 @@ def make_topics(address: Address) -> None:
                     break
 
 
+async def settle(port: int) -> None:
+    """Wait until the broker leads the topics: the controller answers before."""
+    ask = Asker(Side("Kafka", port, settles_late=True), Level.HIGHEST)
+    try:
+        await ask.settle()
+    finally:
+        await ask.close()
+
+
 @pytest.mark.parametrize(
     "case", [case for case in all_cases() if case.expected != SILENT], ids=lambda case: case.name.replace(" ", "-")
 )
 def test_kafka_answers_so(address: Address, case: Case) -> None:
     async def main() -> int | str:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(300):
             return await outcome(address, case)
 
     assert asyncio.run(main()) == case.expected

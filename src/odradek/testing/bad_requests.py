@@ -148,7 +148,7 @@ def frames() -> tuple[Case, ...]:
 def names() -> tuple[Case, ...]:
     def case(name: str, expected: int) -> Case:
         topic = CreatableTopic(name=name, num_partitions=1, replication_factor=1, assignments=(), configs=())
-        sent = _request(CreateTopicsRequest(topics=(topic,), timeout_ms=10_000), 7)
+        sent = _request(CreateTopicsRequest(topics=(topic,), timeout_ms=30_000), 7)
         return Case(f"create {name[:20]!r} of {len(name)}", lambda: sent, CreateTopicsResponse, 7, expected)
 
     def ask(name: str, expected: int) -> Case:
@@ -188,7 +188,7 @@ def _produced(
     def make() -> bytes:
         part = PartitionProduceData(index=0, records=batch() if callable(batch) else batch)
         data = TopicProduceData(name=topic, partition_data=(part,))
-        return _request(ProduceRequest(acks=1, timeout_ms=10_000, topic_data=(data,)), 9)
+        return _request(ProduceRequest(acks=1, timeout_ms=30_000, topic_data=(data,)), 9)
 
     return Case(name, make, ProduceResponse, 9, expected, ours)
 
