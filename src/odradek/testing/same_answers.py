@@ -39,10 +39,13 @@ SETTINGS = {
     **ONE_REPLICA,
     "auto.create.topics.enable": "true",
     "broker.session.timeout.ms": "60000",
+    "group.consumer.max.session.timeout.ms": "600000",
+    "group.consumer.session.timeout.ms": "600000",
     "group.initial.rebalance.delay.ms": "0",
     "log.retention.hours": "48",
     "metadata.max.idle.interval.ms": "20",
     "offsets.commit.timeout.ms": "60000",
+    "offsets.retention.check.interval.ms": "86400000",
     "offsets.topic.num.partitions": "2",
     "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.replication.factor": "1",
@@ -51,6 +54,7 @@ SETTINGS = {
 """Of both. The idle interval has Kafka write to its metadata log all the time, see `Asker.settle`.
 
 The timeouts are long, so that on a machine that stands still for some seconds nobody is fenced or told to try again.
+Groups without members and offsets stay: each broker would look for them at a moment of its own.
 """
 
 _LIMIT_S = 300
