@@ -19,6 +19,11 @@ from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.describe_groups import DescribeGroupsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.heartbeat import HeartbeatRequest
+from odradek.wire.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
@@ -27,6 +32,7 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestA
 LONGEST = 32_767
 """Bytes that a string of the protocol can have."""
 TOPICS = 100_000
+_GROUP_RESOURCE = 32
 NOT_THERE_YET = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
@@ -36,6 +42,14 @@ async def coordinated(ask: Asker, group_id: str) -> None:
     while code in NOT_THERE_YET:
         await ask.quietly(FindCoordinatorRequest(key_type=0, coordinator_keys=(group_id,)), 6)
         code = (await ask.quietly(DescribeGroupsRequest(groups=(group_id,)), 5)).groups[0].error_code
+
+
+async def assigned_at_once(ask: Asker, group_id: str) -> None:
+    """Have the group compute assignments when they are due: otherwise, who joins within a second is told less."""
+    config = AlterableConfig(name="consumer.assignment.interval.ms", config_operation=0, value="0")
+    resource = AlterConfigsResource(resource_type=_GROUP_RESOURCE, resource_name=group_id, configs=(config,))
+    await ask.quietly(IncrementalAlterConfigsRequest(resources=(resource,), validate_only=False), 1)
+    await ask.settle()
 
 
 def beat(group_id: str, epoch: int = 0, **fields: Any) -> ConsumerGroupHeartbeatRequest:
@@ -51,7 +65,7 @@ def subscription(*topics: str, user_data: bytes = b"") -> bytes:
 
 async def join(ask: Asker, group_id: str, metadata: bytes | None = None) -> JoinGroupResponse:
     protocols = (JoinGroupRequestProtocol(name="range", metadata=metadata or subscription("t")),)
-    timeouts = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 60_000}
+    timeouts = {"session_timeout_ms": 600_000, "rebalance_timeout_ms": 600_000}
     request: dict[str, Any] = {"group_id": group_id, "protocol_type": "consumer", "protocols": protocols, **timeouts}
     told: JoinGroupResponse = await ask(JoinGroupRequest(**request, member_id=""), 9)
     if told.error_code == ErrorCode.MEMBER_ID_REQUIRED:
@@ -92,6 +106,7 @@ async def long_group_ids(ask: Asker) -> None:
 async def long_ids_of_members(ask: Asker) -> None:
     group_id = ask.name("long-members")
     await coordinated(ask, group_id)
+    await assigned_at_once(ask, group_id)
     for size in (LONGEST, LONGEST + 1):
         await ask(beat(group_id, subscribed_topic_names=("t",), member_id="m" * size), 1)
         await ask(beat(group_id, subscribed_topic_names=("t",), instance_id="i" * size), 1)
@@ -120,9 +135,11 @@ async def many_topics(ask: Asker) -> None:
     """A hundred thousand names, which fit into a record if they are short."""
     group_id = ask.name("greedy")
     await coordinated(ask, group_id)
+    await assigned_at_once(ask, group_id)
     here = await ask.create("greedy", 2)
     for length in (6, 30):
         names = tuple(f"{number:0{length}}" for number in range(TOPICS))
+        await coordinated(ask, f"{group_id}-{length}")
         joined = await join(ask, f"{group_id}-{length}", metadata=subscription(*names))
         await sync(ask, f"{group_id}-{length}", joined)
         await look(ask, f"{group_id}-{length}", joined)
@@ -131,7 +148,7 @@ async def many_topics(ask: Asker) -> None:
         ConsumerGroupDescribeRequest(group_ids=(group_id,), include_authorized_operations=False), 1
     )
     (group,) = described.groups
-    ask.keep((group.error_code, group.group_epoch, [member.member_id for member in group.members]))
+    ask.keep((group.error_code, group.group_epoch, sorted(member.member_id for member in group.members)))
 
 
 # --- expressions

@@ -27,6 +27,7 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from odradek.wire.messages.describe_groups import DescribeGroupsRequest
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -74,6 +75,9 @@ class Group:
             )
             if not found.coordinators[0].error_code:
                 break
+        code = -1
+        while code:
+            code = (await self.ask.quietly(DescribeGroupsRequest(groups=(self.id,)), 5)).groups[0].error_code
         await self.set("consumer.assignment.interval.ms", "0")
         return self
 
@@ -84,7 +88,7 @@ class Group:
         await self.ask.settle()
 
     async def beat(self, member: str, epoch: int, **fields: Any) -> ConsumerGroupHeartbeatResponse:
-        """Kept, and there once the coordinator is."""
+        """Kept."""
         answer = await self.quietly(member, epoch, **fields)
         self.ask.keep(answer)
         return answer
@@ -94,10 +98,8 @@ class Group:
         request = ConsumerGroupHeartbeatRequest(
             **{"group_id": self.id, "member_id": member, "member_epoch": epoch, **fields}
         )
-        while True:
-            answer: ConsumerGroupHeartbeatResponse = await self.ask.quietly(request, version)
-            if answer.error_code not in (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR):
-                return replace(answer, assignment=answer.assignment and _sorted(answer.assignment))
+        answer: ConsumerGroupHeartbeatResponse = await self.ask.quietly(request, version)
+        return replace(answer, assignment=answer.assignment and _sorted(answer.assignment))
 
     async def join(self, member: str, *topics: str, **fields: Any) -> ConsumerGroupHeartbeatResponse:
         known = {"rebalance_timeout_ms": 300_000, "subscribed_topic_names": topics, "topic_partitions": ()}

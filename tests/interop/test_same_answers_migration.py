@@ -89,8 +89,8 @@ class Group:
         protocols = (JoinGroupRequestProtocol(name="range", metadata=self.subscription(*owned)),)
         known: dict[str, Any] = {
             "group_id": self.id,
-            "session_timeout_ms": 30_000,
-            "rebalance_timeout_ms": 60_000,
+            "session_timeout_ms": 600_000,
+            "rebalance_timeout_ms": 600_000,
             "member_id": member_id,
             "protocol_type": "consumer",
             "protocols": protocols,
@@ -393,7 +393,7 @@ def test_a_difference(
     async def ask(side: Side) -> int:
         asker = Asker(side, Level.HIGHEST)
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(300):
                 return await question(asker)
         finally:
             await asker.close()

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from odradek.model.error_code import ErrorCode
 from odradek.testing.offset_stage import offsets
 from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -19,24 +20,33 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
     OffsetFetchRequestTopics,
+    OffsetFetchResponseGroup,
 )
 from odradek.wire.schema import NO_UUID
 
 BY_ID_SINCE = 10
+NOT_THERE_YET = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 async def group(ask: Asker, name: str) -> str:
     """The id of a group that has a coordinator, in a cluster that may not have made its topic yet."""
     group_id = ask.name(f"offsets-{name}")
-    code = -1
-    while code:
-        found = await ask.quietly(FindCoordinatorRequest(key_type=0, coordinator_keys=(group_id,)), 6)
-        code = found.coordinators[0].error_code
-    code = -1
-    while code:
-        asked = OffsetFetchRequestGroup(group_id=group_id, topics=None)
-        code = (await ask.quietly(OffsetFetchRequest(groups=(asked,)), 8)).groups[0].error_code
+    await coordinated(ask, group_id)
     return group_id
+
+
+async def coordinated(ask: Asker, group_id: str) -> None:
+    code: int = ErrorCode.NOT_COORDINATOR
+    while code in NOT_THERE_YET:
+        await ask.quietly(FindCoordinatorRequest(key_type=0, coordinator_keys=(group_id,)), 6)
+        code = (await everything(ask, group_id)).error_code
+
+
+async def everything(ask: Asker, group_id: str) -> OffsetFetchResponseGroup:
+    """All that is committed."""
+    asked = OffsetFetchRequestGroup(group_id=group_id, topics=None)
+    found: OffsetFetchResponseGroup = (await ask.quietly(OffsetFetchRequest(groups=(asked,)), 8)).groups[0]
+    return found
 
 
 async def coordinator(ask: Asker) -> None:
@@ -133,8 +143,8 @@ async def metadata_limits(ask: Asker) -> None:
 
 async def odd_group_ids(ask: Asker) -> None:
     name = await ask.create("odd-ids")
-    await group(ask, "odd-ids")
     for group_id in ("", " ", "\N{SNOWMAN}" * 10, "x" * 1000):
+        await coordinated(ask, group_id)
         committing = Committing(ask, group_id)
         await committing.commit(offsets(await committing.topic(name), 1))
         await committing.fetch(name)
@@ -186,6 +196,8 @@ async def topics_that_go(ask: Asker) -> None:
     gone = DeleteTopicsRequest(topics=(DeleteTopicState(name=name, topic_id=NO_UUID),), timeout_ms=30_000)
     await ask.quietly(gone, 6)
     await ask.settle()
+    while len((await everything(ask, committing.group_id)).topics) > 1:  # its offsets go some time later
+        continue
     await ask.create("going")
     await committing.fetch(name)
     await committing.fetch()
