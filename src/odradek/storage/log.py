@@ -62,6 +62,7 @@ class Log(LocalLog):
     __slots__ = (
         "_snapshots",
         "_unreplicated_txns",
+        "arriving_bytes",
         "cleaned_to",
         "epochs",
         "high_watermark",
@@ -85,6 +86,8 @@ class Log(LocalLog):
         """Below it the log was compacted; None where it never was."""
         self.epochs: LeaderEpochs = recovered.epochs
         self.producers: ProducerState = recovered.producers
+        self.arriving_bytes = 0
+        """Of a segment that is being copied into this log, and is no part of it yet."""
         self._snapshots = recovered.snapshots
         self._unreplicated_txns: deque[tuple[Offset, Offset]] | None = None
 
@@ -370,6 +373,7 @@ class Log(LocalLog):
         self._rename_files(copied.base, names.CLEANED, "")
         segment = Segment(self.home.open_files, self.directory, copied.base, copied.sizes, self.home.clock.now_ms())
         self._segments.add(segment)
+        self.arriving_bytes = 0
         if last.size == 0:
             self._segments.remove(last)
         self._writable = None

@@ -120,6 +120,7 @@ class Move:
             self.future.start_anew(first)
 
     async def _copy_segment(self, segment: Segment, spend: Spend) -> Copied:
+        self.future.arriving_bytes = 0
         sizes = dict.fromkeys(names.SEGMENT_SUFFIXES, 0)
         sources: dict[str, File] = {}
         try:
@@ -145,6 +146,7 @@ class Move:
                 await spend(turn)
                 self._check()
                 await self._in_thread(partial(_copy, source, target, at, turn))
+                self.future.arriving_bytes += turn
             await self._in_thread(target.sync)
             target.set_modified_ms(source.modified_ms())
         finally:

@@ -61,6 +61,14 @@ def play(story: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(main())
 
 
+async def end(running: asyncio.Task[None], pool: ManualPool) -> None:
+    running.cancel()
+    while not running.done():
+        if len(pool):
+            pool.run_next()
+        await asyncio.sleep(0)
+
+
 def directories(disk: FaultyDisk, path: str) -> list[str]:
     """Of `orders`, without the ids in their names."""
     found = (entry.name for entry in disk.list(path) if entry.is_dir and entry.name.startswith("orders"))
@@ -217,11 +225,33 @@ def test_it_is_written_all_the_while(disk: FaultyDisk) -> None:
         stage.fill(written, written + 1)
         assert written > 70
         assert stage.numbers() == list(range(written + 1))
-        running.cancel()
-        while not running.done():
-            if len(pool):
+        await end(running, pool)
+
+    play(story)
+
+
+def test_what_is_copied_of_a_segment_can_be_told(disk: FaultyDisk) -> None:
+    """A segment may have a gigabyte, and is no part of the new log before it is there."""
+    pool = ManualPool()
+    stage = MoveStage(disk, pool=pool)
+    log = stage.create()
+    stage.fill(0, 60)
+    first = log.segments[0].size
+
+    async def story() -> None:
+        stage.moves.begin(ORDERS, "/b")
+        future = stage.logs.future_of(ORDERS)
+        assert future is not None
+        running = asyncio.get_running_loop().create_task(stage.moves.run())
+        told = set[int]()
+        while stage.place() == "/a":
+            await until(lambda: len(pool) or stage.place() == "/b")
+            while len(pool):
                 pool.run_next()
-            await asyncio.sleep(0)
+            told |= {future.arriving_bytes if future.size == 0 else 0}
+        assert first in told
+        assert future.arriving_bytes == 0
+        await end(running, pool)
 
     play(story)
 

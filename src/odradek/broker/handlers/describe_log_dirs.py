@@ -71,7 +71,10 @@ class DescribeLogDirs:
         else:
             lag = max(current.high_watermark - log.end_offset, 0)
         return DescribeLogDirsPartition(
-            partition_index=log.partition.partition, partition_size=log.size, offset_lag=lag, is_future_key=is_future
+            partition_index=log.partition.partition,
+            partition_size=log.size + log.arriving_bytes,
+            offset_lag=lag,
+            is_future_key=is_future,
         )
 
     def _is_cordoned(self, log_dir: LogDir) -> bool:
