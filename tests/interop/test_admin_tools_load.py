@@ -145,7 +145,7 @@ def test_latency_from_end_to_end(scripts: Stages, topic: str) -> None:
         latency(stage, "--num-records", "20", "--producer-acks", "0", "--record-size", "20")
         latency(stage, "--num-records", "20", "--producer-acks", "7", "--record-size", "20")
         latency(stage, "--num-records", "20", "--record-size", "20")
-        offsets(stage, "end-to-end", 90)
+        offsets(stage, "end-to-end", 70)
         stage.quietly("kafka-topics", "--delete", "--topic", "end-to-end")
 
     assert differences(case, scripts) == ""

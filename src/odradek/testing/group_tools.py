@@ -25,7 +25,8 @@ class Stage:
         self.name = name
         self.bootstrap = f"127.0.0.1:{port}"
         self.printed: list[list[str]] = []
-        self._port = str(port)
+        # Not within another number: the limits that scripts print have many digits.
+        self._port = re.compile(rf"(?<!\d){port}(?!\d)")
         self._tools = tools
 
     def tool(self, main_class: str, *arguments: str) -> str:
@@ -52,7 +53,7 @@ class Stage:
         """Have this compared: its lines, in any order, since most come out of hash tables."""
         for pattern, stands_for in ((_UUID, "uuid"), (_SHORT_UUID, "id"), (_WORDS, r"\1"), (_STACK, "")):
             printed = pattern.sub(stands_for, printed)
-        lines = printed.replace(self._port, "port").splitlines()
+        lines = self._port.sub("port", printed).splitlines()
         self.printed.append([f"line {at}: {line}" for at, line in enumerate(lines)] if in_order else sorted(lines))
 
     def join(self, name: str, group: str, **how: Any) -> None:
