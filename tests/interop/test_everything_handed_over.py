@@ -27,7 +27,7 @@ from odradek.testing.kafka_tools import KafkaTools
 from odradek.testing.raw_client import RawClient
 from odradek.testing.relay import Relay, Where, relay
 from odradek.testing.steady_clients import GroupConsumer, Place, read_all
-from odradek.testing.steady_table import EAGER, TABLE, wait_until_cleaned
+from odradek.testing.steady_table import EAGER, TABLE, wait_until_all_is_clean
 from odradek.testing.topics import create
 from odradek.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 
@@ -35,10 +35,12 @@ SETTINGS = {
     "group.consumer.session.timeout.ms": "60000",
     "group.initial.rebalance.delay.ms": "0",
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
-    # Nothing goes away by itself between two looks at it.
+    # Nothing goes away by itself between two looks at it. Kafka would look for old records half a minute after a start.
     "log.cleaner.min.cleanable.ratio": "1.0",
     **EAGER,
+    "log.initial.task.delay.ms": "86400000",
     "log.retention.check.interval.ms": "86400000",
+    "offsets.retention.check.interval.ms": "86400000",
 }
 KAFKAS_OWN = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
@@ -120,9 +122,7 @@ class Stage:
             value = None if number % TABLE_KEYS == 0 else f"{version} {number} ".encode().ljust(TABLE_VALUE_BYTES, b".")
             producer.produce("table", value, str(number % TABLE_KEYS), partition=0)
         assert producer.flush(LIMIT_S) == 0
-        data = next(path for path in self._where.directories if (path / "table-0").is_dir())
-        active = int(max((data / "table-0").glob(f"*{names.LOG}")).stem)
-        wait_until_cleaned(data, "table", active - 1)
+        wait_until_all_is_clean(next(path for path in self._where.directories if (path / "table-0").is_dir()), "table")
 
     def keep(self) -> Kept:
         image = self.image()
@@ -136,7 +136,7 @@ class Stage:
     def groups(self) -> list[str]:
         """Its columns are as wide as what is in them at the moment."""
         told = [
-            self.tool(GROUPS, "--describe", "--all-groups", *more)
+            self.tool(GROUPS, "--describe", "--all-groups", "--timeout", str(LIMIT_S * 1000), *more)
             for more in ((), ("--members", "--verbose"), ("--state",))
         ]
         lines = [re.sub(r" +", " ", line).strip() for text in told for line in text.splitlines()]
@@ -190,11 +190,12 @@ def fill(stage: Stage) -> None:
 
 
 @contextmanager
-def readers(stage: Stage) -> Iterator[None]:
+def readers(stage: Stage) -> Iterator[list[GroupConsumer]]:
     """A member of a group of each protocol, which has read and committed all there is in `stream`."""
+    consumers = []
     with ExitStack() as running:
         for group, settings in (
-            ("classic", {"session.timeout.ms": "60000", "partition.assignment.strategy": "cooperative-sticky"}),
+            ("classic", {"session.timeout.ms": "300000", "partition.assignment.strategy": "cooperative-sticky"}),
             ("modern", {"group.protocol": "consumer"}),
         ):
             consumer = GroupConsumer(stage.brokers.bootstrap, group, "stream", settings)
@@ -202,7 +203,8 @@ def readers(stage: Stage) -> Iterator[None]:
             running.callback(consumer.stop)
             consumer.wait_for(RECORDS)
             consumer.wait_for_commit(("stream", 0), RECORDS)
-        yield
+            consumers.append(consumer)
+        yield consumers
 
 
 def check_all_is_there(before: Kept, after: Kept) -> None:
@@ -239,7 +241,7 @@ def test_everything_goes_to_kafka_and_back(
 ) -> None:
     with stage(kafka, tools, golden_data, tmp_path) as play:
         fill(play)
-        with readers(play):
+        with readers(play) as consumers:
             patient = play.begin("patient", "patient 1", "patient 2")
             asyncio.run(wait_until_ended(play.brokers.port, "patient"))  # one of Kafka's was left open
             before = play.keep()
@@ -248,11 +250,11 @@ def test_everything_goes_to_kafka_and_back(
             check_all_is_there(before, play.keep())
             check_users_and_clients(play)
             check_acls(play)
-            go_on(play, patient, kill=kill)
+            go_on(play, patient, consumers, kill=kill)
         check_producer_ids(tmp_path)
 
 
-def go_on(stage: Stage, patient: Producer, *, kill: bool) -> None:
+def go_on(stage: Stage, patient: Producer, consumers: list[GroupConsumer], *, kill: bool) -> None:
     """Open transactions end as they should, by their producers and by their time; then the same on the way back."""
     committed = ["committed 1", "committed 2", "patient 1", "patient 2"]
     patient.commit_transaction(LIMIT_S)
@@ -263,6 +265,8 @@ def go_on(stage: Stage, patient: Producer, *, kill: bool) -> None:
     stage.rewrite("second")
     left = stage.begin("left to odradek", "left 1")
     late = stage.begin("late", "late 1", timeout_ms=PATIENCE_MS // 2)
+    for consumer in consumers:
+        consumer.wait_for_commit(("stream", 0), RECORDS + 50)
     before = stage.keep()
     stage.brokers.to_odradek(kill=kill)
     check_all_is_there(before, stage.keep())

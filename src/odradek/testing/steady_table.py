@@ -89,6 +89,12 @@ def cleaned_to(data: Path, topic: str) -> int:
     return found.get(TopicPartition(topic, 0), -1)
 
 
+def wait_until_all_is_clean(data: Path, topic: str) -> None:
+    """All but the active segment, which no broker cleans. Nobody may write meanwhile."""
+    active = int(max((data / f"{topic}-0").glob(f"*{names.LOG}")).stem)
+    wait_until_cleaned(data, topic, active - 1)
+
+
 def wait_until_cleaned(data: Path, topic: str, past: int) -> None:
     """Until the log is clean past that offset."""
     deadline = time.monotonic() + _LIMIT_S
