@@ -8,8 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from confluent_kafka import Consumer, Producer
-from confluent_kafka import TopicPartition as Place
+from confluent_kafka import Producer
 
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import BatchHead
@@ -19,6 +18,7 @@ from odradek.storage.files import OsFiles
 from odradek.testing import running_broker
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.one_node import one_node
+from odradek.testing.steady_clients import read_messages
 from odradek.testing.waiting import until
 
 SETTINGS = one_node()
@@ -102,16 +102,7 @@ def is_clean(data: Path) -> bool:
 
 def read_latest(bootstrap: str, topic: str) -> list[tuple[bytes | None, bytes | None]]:
     """Each key with its last value, sorted."""
-    settings = {"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False}
-    consumer = Consumer({**settings, "enable.partition.eof": True, "isolation.level": "read_committed"})
-    consumer.assign([Place(topic, 0, 0)])
-    found = {}
-    try:
-        while (message := consumer.poll(LIMIT_S)) is not None and message.error() is None:
-            found[message.key()] = message.value()
-        assert message is not None
-    finally:
-        consumer.close()
+    found = {message.key(): message.value() for message in read_messages(bootstrap, [(topic, 0)], "read_committed")}
     return sorted((key, value) for key, value in found.items() if value is not None)
 
 
