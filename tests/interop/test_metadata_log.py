@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -146,7 +147,9 @@ def test_kafkas_decoder_reads_log_snapshot_and_bootstrap(kafka: ApacheKafka, wri
 def test_kafka_takes_over_and_gives_back(
     kafka: ApacheKafka, tools: KafkaTools, written: Written, tmp_path: Path
 ) -> None:
-    with kafka.broker(tmp_path, [written.root / "d1", written.root / "d2"], {"node.id": "1"}) as broker:
+    root = tmp_path / "handed over"
+    shutil.copytree(written.root, root)  # others look at what odradek wrote
+    with kafka.broker(tmp_path, [root / "d1", root / "d2"], {"node.id": "1"}) as broker:
         ended = tools.run(TOPICS, "--bootstrap-server", broker.address, "--describe")
         assert ended.status == 0, ended.err
         described = {match[1]: match for match in DESCRIBED.finditer(ended.out)}
@@ -164,7 +167,7 @@ def test_kafka_takes_over_and_gives_back(
         for name, value in written.image.configs.of(ResourceType.TOPIC, topic.name).items():
             assert f"{name}={value}" in found[4]
 
-    node = Node(written.root)
+    node = Node(root)
     node.open()
     image = node.metadata.image
     node.close(-1)
