@@ -40,6 +40,7 @@ from odradek.testing.steady_table import (
     TableWriter,
     cleaned_to,
     read_table,
+    wait_until_all_is_clean,
     wait_until_cleaned,
 )
 from odradek.testing.stored_commits import stored_commits
@@ -143,6 +144,7 @@ def test_back_and_forth_under_the_same_clients(kafka: ApacheKafka, programs: Pat
         check_stream(cast, brokers)
         check_ledger(cast, committed)
         check_passed_on(brokers.bootstrap, committed)
+        wait_until_all_is_clean(tmp_path / "data", KEYED)
         check_table(cast.table, brokers.bootstrap)
         assert cast.application.kills == 7
         check_commits(cast, asyncio.run(stored_commits(brokers.port)))
