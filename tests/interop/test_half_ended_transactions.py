@@ -34,7 +34,7 @@ from odradek.wire.stored import TRANSACTION_STATE, write_coordinator_value
 SETTINGS = one_node()
 PARTITIONS = [("ledger", 0), ("ledger", 1)]
 PREPARE_COMMIT, PREPARE_ABORT = 2, 3
-LIMIT_S = 60
+LIMIT_S = 300
 VALUES = [(0, b"in doubt 0"), (1, b"in doubt 1")]
 
 

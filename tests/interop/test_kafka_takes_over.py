@@ -73,11 +73,11 @@ def consume(kafka: ApacheKafka, broker: Broker, topics: list[str], isolation: st
     """The records of some topics, as Kafka's own consumer prints them; it does not tell which topic one is of."""
     shown = ("timestamp", "partition", "offset", "headers", "key", "value")
     arguments = ["--bootstrap-server", broker.address, "--include", "|".join(topics), "--isolation-level", isolation]
-    arguments += ["--from-beginning", "--max-messages", str(count), "--timeout-ms", "20000"]
+    arguments += ["--from-beginning", "--max-messages", str(count), "--timeout-ms", "120000"]
     for name in shown:
         arguments += ["--formatter-property", f"print.{name}=true"]
     arguments += ["--formatter-property", f"key.separator={SEPARATOR}", "--formatter-property", f"null.literal={NULL}"]
-    ended = kafka.run(CONSUMER, *arguments, timeout_s=90)
+    ended = kafka.run(CONSUMER, *arguments, timeout_s=300)
     assert ended.status == 0, ended.err
     return Counter(tuple(line.split(SEPARATOR)) for line in ended.out.splitlines())
 

@@ -134,3 +134,19 @@ def test_settings_of_brokers(odradek: Odradek) -> None:
     assert shown["log.retention.hours"]["default"] == "168"
     assert shown["ssl.key.password"]["sensitive"]
     assert odradek("configs", "describe", "brokers").status == 0
+
+
+def test_settings_of_groups_metrics_and_loggers(odradek: Odradek) -> None:
+    for resource, name, value, before in (
+        ("groups/shop", "consumer.session.timeout.ms", "50000", None),
+        ("client-metrics/shop", "interval.ms", "5000", None),
+        ("broker-loggers/1", "odradek.broker.moves", "DEBUG", "INFO"),
+    ):
+        assert odradek("configs", "set", resource, f"{name}={value}") == (0, f"{resource}: set {name}={value}\n", "")
+        shown = {each["name"]: each["value"] for each in odradek("configs", "describe", resource, "--json").objects}
+        assert shown[name] == value
+        assert odradek("configs", "unset", resource, name).status == 0
+        shown = {each["name"]: each["value"] for each in odradek("configs", "describe", resource, "--json").objects}
+        assert shown.get(name) == before
+    refused = odradek("configs", "set", "broker-loggers/1", "odradek.broker.moves=LOUD")
+    assert (refused.status, refused.err[:48]) == (1, "odradek: broker-loggers/1: 'LOUD' is none of FAT")

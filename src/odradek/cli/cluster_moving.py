@@ -12,7 +12,7 @@ from odradek.cli.main import EXIT_FAILED
 from odradek.cli.quantities import count
 from odradek.cli.streams import complain
 from odradek.client.client import Client
-from odradek.client.log_dirs import describe_log_dirs
+from odradek.client.log_dirs import LogDirView, describe_log_dirs
 from odradek.client.moves import (
     DirectoryMove,
     Outcomes,
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from odradek.client.errors import Refused
 
 _LOOK_S = 0.5
+_LOOKS_MAX = 4
+"""At replicas that are not where they should be while nothing is on its way. Two directories that change places do so
+one after the other: in between, Apache Kafka tells of the old one alone."""
 _REASONS = {
     ErrorCode.LOG_DIR_NOT_FOUND: "the broker has no such log directory",
     ErrorCode.KAFKA_STORAGE_ERROR: "the log directory is offline",
@@ -80,29 +83,39 @@ async def wait(client: Client, goals: Sequence[Goal], options: argparse.Namespac
     """Until nothing of it is on its way, with a word on how far it is. It goes on also if nobody waits for it."""
     meant = {each.partition for each in goals}
     last = ""
+    looks = 0
+    missed: list[Missed] = []
     while True:
         between_brokers = [each for each in await list_reassignments(client) if each.partition in meant]
         views = await describe_log_dirs(client)
         between_dirs = [each for each in directory_moves(views) if each.partition in meant]
-        if not between_brokers and not between_dirs:
-            break
-        said = _progress(len(between_brokers), between_dirs)
-        if said != last:
-            print(said, file=sys.stderr, flush=True)
-            last = said
+        if between_brokers or between_dirs:
+            looks = 0
+            said = _progress(len(between_brokers), between_dirs)
+            if said != last:
+                print(said, file=sys.stderr, flush=True)
+                last = said
+        else:
+            looks += 1
+            missed = _missed(goals, views)
+            if not missed or looks == _LOOKS_MAX:
+                break
         await asyncio.sleep(_LOOK_S)
-    places = {(each.node_id, each.partition): each.log_dir for view in views for each in view.replicas}
-    missed = [
-        Missed(goal.partition, f"it did not get to {path} on broker {broker}; the broker's log says why")
-        for goal in goals
-        for broker, path in (goal.directories or {}).items()
-        if places.get((broker, goal.partition)) != path
-    ]
     for each in missed:
         complain(f"{each.partition}: {each.why}")
     lost = {each.partition for each in missed}
     _tell([each for each in goals if each.partition not in lost], "moved", options)
     return EXIT_FAILED if missed else 0
+
+
+def _missed(goals: Sequence[Goal], views: Sequence[LogDirView]) -> list[Missed]:
+    places = {(each.node_id, each.partition): each.log_dir for view in views for each in view.replicas}
+    return [
+        Missed(goal.partition, f"it did not get to {path} on broker {broker}; the broker's log says why")
+        for goal in goals
+        for broker, path in (goal.directories or {}).items()
+        if places.get((broker, goal.partition)) != path
+    ]
 
 
 def _progress(between_brokers: int, between_dirs: Sequence[DirectoryMove]) -> str:

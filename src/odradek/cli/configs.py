@@ -1,4 +1,4 @@
-"""`odradek configs`: show and change settings. A resource is `topics/NAME`, `brokers/ID`, or `brokers` for all."""
+"""`odradek configs`: show and change settings, of resources such as `topics/NAME`, `brokers/ID`, `brokers` for all."""
 
 import argparse
 import json
@@ -17,7 +17,9 @@ _KINDS = {
     "brokers": ResourceType.BROKER,
     "groups": ResourceType.GROUP,
     "client-metrics": ResourceType.CLIENT_METRICS,
+    "broker-loggers": ResourceType.BROKER_LOGGER,
 }
+_OF_ONE_BROKER = ("brokers", "broker-loggers")
 _SOURCES = {
     Source.TOPIC: "topic",
     Source.BROKER: "broker",
@@ -30,7 +32,10 @@ _SOURCES = {
     Source.UNKNOWN: "unknown",
 }
 _TITLES: tuple[str, ...] = ("name", "value", "source", "default", "synonyms")
-_RESOURCE_HELP = "topics/NAME, brokers/ID, or brokers for what holds for all of them"
+_RESOURCE_HELP = (
+    "topics/NAME, brokers/ID, brokers for what holds for all of them, groups/NAME, client-metrics/NAME "
+    "or broker-loggers/ID"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +59,7 @@ def resource(text: str) -> Resource:
     is_all_brokers = kind == "brokers" and not slash
     if kind not in _KINDS or not (name or is_all_brokers):
         raise argparse.ArgumentTypeError(f"{text!r} must be {_RESOURCE_HELP}")
-    if kind == "brokers" and name and not (name.isascii() and name.isdecimal()):
+    if kind in _OF_ONE_BROKER and name and not (name.isascii() and name.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r}: the id of a broker is a number")
     return Resource(_KINDS[kind], name)
 

@@ -15,11 +15,11 @@ from odradek import __version__
 from odradek.model.errors import OdradekError
 
 NOUNS = {
-    "serve": "run a broker (under construction: see the README)",
+    "serve": "run a broker",
     "demo": "run a broker, live events, Spark jobs and a page of results",
     "cluster": "describe a cluster, elect leaders, move replicas",
     "topics": "list, describe, create, alter and delete topics",
-    "configs": "show and change settings of topics and brokers",
+    "configs": "show and change settings of topics, brokers and groups",
     "quotas": "show and change quotas of users, client ids and addresses",
     "groups": "list, describe, reset and delete consumer groups",
     "transactions": "list, describe and abort transactions",

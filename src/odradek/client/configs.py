@@ -27,6 +27,7 @@ _SET, _DELETE = 0, 1
 class ResourceType(IntEnum):
     TOPIC = 2
     BROKER = 4
+    BROKER_LOGGER = 8
     CLIENT_METRICS = 16
     GROUP = 32
 
@@ -128,8 +129,9 @@ async def alter_configs(
 
 
 def _node_of(resource: Resource) -> int | None:
-    """A broker itself knows its settings; None where any node does."""
-    return int(resource.name) if resource.type is ResourceType.BROKER and resource.name.isdecimal() else None
+    """A broker itself knows its settings and loggers; None where any node does."""
+    is_one_broker = resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and resource.name.isdecimal()
+    return int(resource.name) if is_one_broker else None
 
 
 def _by_node(resources: Sequence[Resource]) -> dict[int | None, list[Resource]]:

@@ -10,7 +10,7 @@ from odradek.testing.kafka_tools import KafkaTools
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
-_LIMIT_S = 120
+_LIMIT_S = 300
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _SHORT_UUID = re.compile(r"(?<![\w.-])[\w-]{22}(?![\w-])")
 _WORDS = re.compile(r"(org\.apache\.kafka\.common\.(?:errors\.)?\w+Exception): .*")
@@ -66,10 +66,11 @@ class Stage:
         answer = self._tools.ask("await", name=f"{self.name} {name}", assigned=sorted(partitions))
         assert answer["assigned"] == sorted(partitions), f"{name} on {self.name}"
 
-    def wait_state(self, group: str, state: str) -> None:
-        """A member knows what it is assigned before the group is stable."""
+    def wait_state(self, group: str, state: str, members: int) -> None:
+        """A member knows what it is assigned before the group is stable, and one that left may not be heard of yet."""
         deadline = time.monotonic() + _LIMIT_S
-        while f" {state} " not in (told := self.tool(GROUPS, "--describe", "--state", "--group", group)):
+        wanted = re.compile(rf" {state} +{members}$", re.MULTILINE)
+        while not wanted.search(told := self.tool(GROUPS, "--describe", "--state", "--group", group)):
             assert time.monotonic() < deadline, f"{group} on {self.name} does not become {state}: {told}"
 
     def leave(self, name: str) -> None:

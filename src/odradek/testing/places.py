@@ -11,6 +11,11 @@ from odradek.wire.messages.alter_replica_log_dirs import (
     AlterReplicaLogDirsResponse,
     AlterReplicaLogDirTopic,
 )
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from odradek.wire.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -20,6 +25,8 @@ from odradek.wire.messages.incremental_alter_configs import (
 )
 
 _RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
+_OF_THE_BROKER = 2
+"""The source of a setting that is one broker's own."""
 
 
 class Place(NamedTuple):
@@ -62,7 +69,7 @@ async def until_in(client: RawClient, topic: str, path: str, partition: int = 0)
 
 
 async def limit_moves(client: RawClient, bytes_per_second: int | None) -> None:
-    """On broker 1. None: as fast as it goes."""
+    """On broker 1, which goes by it when this returns. None: as fast as it goes."""
     operation = Operation.DELETE if bytes_per_second is None else Operation.SET
     value = None if bytes_per_second is None else str(bytes_per_second)
     config = AlterableConfig(name=_RATE, config_operation=operation, value=value)
@@ -71,3 +78,14 @@ async def limit_moves(client: RawClient, bytes_per_second: int | None) -> None:
     told = await client.ask(request, IncrementalAlterConfigsResponse, 1)
     if told.responses[0].error_code:
         raise ValueError(f"{_RATE}={value}: error {told.responses[0].error_code}")
+    while await _limit(client) != value:
+        pass  # a broker of Kafka's hears of it after its client
+
+
+async def _limit(client: RawClient) -> str | None:
+    """That the broker was given while it runs."""
+    resource = DescribeConfigsResource(
+        resource_type=ResourceType.BROKER, resource_name="1", configuration_keys=(_RATE,)
+    )
+    told = await client.ask(DescribeConfigsRequest(resources=(resource,)), DescribeConfigsResponse, 4)
+    return next((each.value for each in told.results[0].configs if each.config_source == _OF_THE_BROKER), None)

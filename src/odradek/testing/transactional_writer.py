@@ -27,7 +27,8 @@ from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequestTopic,
 )
 
-TIMEOUT_MS = 60_000
+TIMEOUT_MS = 900_000
+"""As long as brokers allow: no transaction runs out while a case is played, nor while others are."""
 MANY_SINCE = 4
 """In AddPartitionsToTxn."""
 BY_ID_SINCE = 13

@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class KafkaTools {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final long AWAIT_MS = 120_000;
+    private static final long AWAIT_MS = 300_000;
 
     private final Map<String, Member> members = new HashMap<>();
     private final List<Runnable> hooks = new ArrayList<>();
