@@ -4,6 +4,7 @@ import asyncio
 import os
 import shutil
 from concurrent.futures import Executor
+from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
@@ -24,6 +25,13 @@ from odradek.wire.messages.describe_log_dirs import (
 VERSIONS = (1, 5)
 
 
+class Space(NamedTuple):
+    """Of the disk that a directory is on."""
+
+    total_bytes: int
+    usable_bytes: int
+
+
 class DescribeLogDirs:
     def __init__(self, broker: Broker, logs: LogDirs, pool: Executor) -> None:
         self._broker = broker
@@ -35,21 +43,33 @@ class DescribeLogDirs:
         wanted = None
         if request.topics is not None:
             wanted = {TopicPartition(topic.topic, index) for topic in request.topics for index in topic.partitions}
-        results = [await self._describe(log_dir, _absolute(log_dir.path), wanted) for log_dir in list(self._logs.dirs)]
+        dirs = list(self._logs.dirs)
+        spaces = [await self._space(each) for each in dirs]
+        # From here on in one breath: what moves meanwhile would be in two directories, or a copy of nothing in one.
+        results = [self._describe(each, space, wanted) for each, space in zip(dirs, spaces, strict=True)]
         return DescribeLogDirsResponse(results=(*results, *map(_failed, self._logs.unusable)))
 
-    async def _describe(self, log_dir: LogDir, path: str, wanted: set[TopicPartition] | None) -> DescribeLogDirsResult:
+    async def _space(self, log_dir: LogDir) -> Space | None:
+        """None where the directory has failed."""
+        path = _absolute(log_dir.path)
         try:
             log_dir.home.check()
             # A disk that hangs must not hold up everybody else.
-            space = await asyncio.get_running_loop().run_in_executor(self._pool, shutil.disk_usage, path)
+            usage = await asyncio.get_running_loop().run_in_executor(self._pool, shutil.disk_usage, path)
         except (StorageFailed, OSError):
-            return _failed(path)
+            return None
+        return Space(usage.total, usage.free)
+
+    def _describe(
+        self, log_dir: LogDir, space: Space | None, wanted: set[TopicPartition] | None
+    ) -> DescribeLogDirsResult:
+        if space is None:
+            return _failed(log_dir.path)
         return DescribeLogDirsResult(
-            log_dir=path,
+            log_dir=_absolute(log_dir.path),
             topics=self._topics(log_dir, wanted),
-            total_bytes=space.total,
-            usable_bytes=space.free,
+            total_bytes=space.total_bytes,
+            usable_bytes=space.usable_bytes,
             is_cordoned=self._is_cordoned(log_dir),
         )
 
