@@ -61,7 +61,7 @@ def test_settings_are_changed_and_shown(tool: Tool, broker: RunningBroker) -> No
 def test_records_are_sent_counted_and_deleted(tool: Tool, broker: RunningBroker, tmp_path: Path) -> None:
     # Smaller than the batches that the tool makes of them: it splits them, and goes on with the sequence.
     broker.create_topic("sent", partitions=2, configs={"max.message.bytes": "2000"})
-    load = ["--num-records", "5000", "--record-size", "100", "--throughput", "-1"]
+    load = ["--num-records", "5000", "--record-size", "100", "--throughput", "-1", "--reporting-interval", "3600000"]
     assert tool(f"{TOOLS}.ProducerPerformance", "--topic", "sent", *load).startswith("5000 records sent")
     ends = [line.split(":") for line in tool(f"{TOOLS}.GetOffsetShell", "--topic", "sent").splitlines()]
     assert [(topic, partition) for topic, partition, _ in ends] == [("sent", "0"), ("sent", "1")]
