@@ -1,9 +1,10 @@
 """What the handlers of one node share: the partitions that it leads, names of topics, the flusher."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from odradek.broker.partition import Partition
-from odradek.metadata.image import EMPTY, Image
+from odradek.metadata.image import EMPTY, NO_LEADER, Image
+from odradek.model.error_code import ErrorCode
 from odradek.model.errors import StorageFailed, UnknownTopicId, UnknownTopicOrPartition
 from odradek.net.connection import Connection
 from odradek.storage.flush import Flusher
@@ -11,10 +12,20 @@ from odradek.storage.flush import Flusher
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from odradek.metadata import image
     from odradek.model.topic_partition import TopicPartition
 
 _Door = tuple[int, bool]
 """A port, and whether it is one of IPv6."""
+
+
+class Leadership(NamedTuple):
+    """Of a partition, as clients are told of it."""
+
+    leader: int
+    error: ErrorCode
+    offline: tuple[int, ...]
+    """Replicas that nobody can reach."""
 
 
 class Broker:
@@ -30,8 +41,8 @@ class Broker:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.make: Callable[[TopicPartition], Partition | None] = _nothing
         """Asked for partitions that are not among these: there may be one whose log is still to be made."""
-        self.lost: set[TopicPartition] = set()
-        """Ours to lead, and their logs may lie in a directory that cannot be used."""
+        self.lost: frozenset[TopicPartition] = frozenset()
+        """Ours to lead, but their logs lie in a directory that cannot be used, or may do so."""
 
     @property
     def rack(self) -> str | None:
@@ -55,6 +66,12 @@ class Broker:
 
     def leads(self, where: "TopicPartition") -> bool:
         return where in self.partitions or self.make(where) is not None
+
+    def leadership(self, topic: str, index: int, partition: "image.Partition") -> Leadership:
+        if self.lost and (topic, index) in self.lost:
+            return Leadership(NO_LEADER, ErrorCode.LEADER_NOT_AVAILABLE, (self.node_id,))
+        error = ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE
+        return Leadership(partition.leader, error, ())
 
     def name_of(self, topic_id: bytes) -> str:
         topic = self.image.topics.by_id(topic_id)

@@ -53,7 +53,7 @@ class Replicas:
             for number in topic.partitions:
                 self._take(topic, number)
         if self._logs.unusable or not all(each.online for each in self._logs.dirs):
-            self._broker.lost = set(self._due)
+            self._broker.lost = frozenset(self._due)
             self._due.clear()
             if self._broker.lost:
                 fields = {"count": len(self._broker.lost)}
@@ -139,7 +139,7 @@ class Replicas:
 
     def _drop(self, where: TopicPartition) -> None:
         self._due.pop(where, None)
-        self._broker.lost.discard(where)
+        self._broker.lost -= {where}
         partition = self._broker.partitions.pop(where, None)
         if partition is not None:
             for fetch in (*partition.waiting, *partition.stable.waiting):

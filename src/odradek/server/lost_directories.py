@@ -10,14 +10,16 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from odradek.broker.broker import Broker
 from odradek.storage.log_dir import LogDir
 
 logger = logging.getLogger(__name__)
 
 
 class LostDirectories:
-    def __init__(self, dirs: Sequence[LogDir], metadata: LogDir, end: Callable[[str], None]) -> None:
+    def __init__(self, broker: Broker, dirs: Sequence[LogDir], metadata: LogDir, end: Callable[[str], None]) -> None:
         """`end` is told why there is nothing to go on with; perhaps more than once."""
+        self._broker = broker
         self._dirs = dirs
         self._metadata = metadata
         self._end = end
@@ -36,6 +38,8 @@ class LostDirectories:
         self._judge()
 
     def _judge(self) -> None:
+        failed = [log_dir for log_dir in self._dirs if not log_dir.online]
+        self._broker.lost |= self._broker.partitions.keys() & {where for each in failed for where in each.logs}
         if not self._metadata.online:
             self._end(f"{self._metadata.path} has the metadata log, and failed: {self._metadata.home.failure}")
         elif not any(log_dir.online for log_dir in self._dirs):

@@ -238,7 +238,7 @@ class Node:
             cordons=cordons,
             moves=moves,
         )
-        LostDirectories(logs.dirs, own, self._fail).watch()
+        LostDirectories(broker, logs.dirs, own, self._fail).watch()
         self._serve(parts, housekeeping)
 
     def _lead(self, broker: Broker, logs: LogDirs, epoch: int, pool: Executor) -> tuple[Replicas, Moves]:

@@ -7,8 +7,7 @@ from odradek.broker.operations import NOT_ASKED, TOPIC_OPERATIONS
 from odradek.broker.settings import Settings
 from odradek.controller.errors import InvalidRequest
 from odradek.controller.topic_names import check_name
-from odradek.metadata.image import NO_LEADER, Partition, Topic
-from odradek.model.error_code import ErrorCode
+from odradek.metadata.image import Partition, Topic
 from odradek.model.errors import BrokerError, UnknownTopicOrPartition
 from odradek.wire.messages.describe_topic_partitions import (
     Cursor,
@@ -59,12 +58,35 @@ class DescribeTopicPartitions:
                 found.append(_missing(name))
                 continue
             numbers = [number for number in sorted(topic.partitions) if number >= first]
-            found.append(_topic(topic, numbers[:room]))
+            found.append(self._topic(topic, numbers[:room]))
             if len(numbers) > room:
                 following = Cursor(topic_name=name, partition_index=numbers[room])
                 return DescribeTopicPartitionsResponse(topics=tuple(found), next_cursor=following)
             room -= len(numbers)
         return DescribeTopicPartitionsResponse(topics=tuple(found))
+
+    def _topic(self, topic: Topic, numbers: list[int]) -> DescribeTopicPartitionsResponseTopic:
+        return DescribeTopicPartitionsResponseTopic(
+            name=topic.name,
+            topic_id=topic.id,
+            is_internal=topic.name in INTERNAL_TOPICS,
+            partitions=tuple(self._partition(topic.name, number, topic.partitions[number]) for number in numbers),
+            topic_authorized_operations=TOPIC_OPERATIONS,
+        )
+
+    def _partition(self, topic: str, number: int, partition: Partition) -> DescribeTopicPartitionsResponsePartition:
+        leader, error, offline = self._broker.leadership(topic, number, partition)
+        return DescribeTopicPartitionsResponsePartition(
+            error_code=error,
+            partition_index=number,
+            leader_id=leader,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=partition.replicas,
+            isr_nodes=partition.isr,
+            eligible_leader_replicas=partition.eligible_leaders,
+            last_known_elr=partition.last_known_eligible,
+            offline_replicas=offline,
+        )
 
 
 def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
@@ -83,28 +105,4 @@ def _failure(name: str, error: BrokerError, operations: int = NOT_ASKED) -> Desc
         is_internal=name in INTERNAL_TOPICS,
         partitions=(),
         topic_authorized_operations=operations,
-    )
-
-
-def _topic(topic: Topic, numbers: list[int]) -> DescribeTopicPartitionsResponseTopic:
-    return DescribeTopicPartitionsResponseTopic(
-        name=topic.name,
-        topic_id=topic.id,
-        is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=tuple(_partition(number, topic.partitions[number]) for number in numbers),
-        topic_authorized_operations=TOPIC_OPERATIONS,
-    )
-
-
-def _partition(number: int, partition: Partition) -> DescribeTopicPartitionsResponsePartition:
-    return DescribeTopicPartitionsResponsePartition(
-        error_code=ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE,
-        partition_index=number,
-        leader_id=partition.leader,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=partition.replicas,
-        isr_nodes=partition.isr,
-        eligible_leader_replicas=partition.eligible_leaders,
-        last_known_elr=partition.last_known_eligible,
-        offline_replicas=(),
     )

@@ -5,6 +5,7 @@ answer is UNKNOWN_TOPIC_OR_PARTITION, and the client asks again. Internal topics
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
@@ -14,8 +15,7 @@ from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.errors import InvalidRequest
 from odradek.controller.topic_names import check_name
-from odradek.metadata.image import NO_LEADER, Partition, Topic, Topics
-from odradek.model.error_code import ErrorCode
+from odradek.metadata.image import Partition, Topic, Topics
 from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
 from odradek.wire.messages.metadata import (
     MetadataRequest,
@@ -27,6 +27,9 @@ from odradek.wire.messages.metadata import (
 )
 from odradek.wire.schema import NO_UUID
 
+if TYPE_CHECKING:
+    from odradek.model.topic_partition import TopicPartition
+
 VERSIONS = (0, 13)
 _BY_ID_SINCE = 12
 _CLUSTER_OPERATIONS_UNTIL = 10
@@ -37,8 +40,9 @@ class Metadata:
         self._broker = broker
         self._settings = settings
         self._on_demand = on_demand
-        self._all: tuple[Topics, int, tuple[MetadataResponseTopic, ...]] = (Topics(), NOT_ASKED, ())
+        self._all: tuple[Topics, frozenset[TopicPartition], int, tuple[MetadataResponseTopic, ...]]
         """All topics as they were told last: many clients ask for them, and they seldom change."""
+        self._all = (Topics(), frozenset(), NOT_ASKED, ())
 
     def handle(self, call: Call, request: MetadataRequest) -> MetadataResponse:
         broker = self._broker
@@ -67,11 +71,11 @@ class Metadata:
         return self._by_name(names, operations, makes_them_for=call if create else None)
 
     def _all_topics(self, operations: int) -> tuple[MetadataResponseTopic, ...]:
-        topics = self._broker.image.topics
-        told, told_operations, answer = self._all
-        if told is not topics or told_operations != operations:
-            answer = tuple(_topic(topic, operations) for topic in topics)
-            self._all = (topics, operations, answer)
+        topics, lost = self._broker.image.topics, self._broker.lost
+        told, told_lost, told_operations, answer = self._all
+        if told is not topics or told_lost is not lost or told_operations != operations:
+            answer = tuple(self._topic(topic, operations) for topic in topics)
+            self._all = (topics, lost, operations, answer)
         return answer
 
     def _by_id(self, asked: Sequence[MetadataRequestTopic], operations: int) -> tuple[MetadataResponseTopic, ...]:
@@ -83,7 +87,7 @@ class Metadata:
                 error = UnknownTopicId(f"no topic with id {topic_id.hex()}")
                 missing.append(_failure(None, topic_id, error, NOT_ASKED))
             else:
-                found.append(_topic(topic, operations))
+                found.append(self._topic(topic, operations))
         return (*missing, *found)
 
     def _by_name(
@@ -95,7 +99,7 @@ class Metadata:
         for name in names:
             topic = image.topics.get(name)
             if topic is not None:
-                found.append(_topic(topic, operations))
+                found.append(self._topic(topic, operations))
                 continue
             try:
                 check_name(name)
@@ -106,6 +110,27 @@ class Metadata:
         if missing and makes_them_for is not None and self._settings.now(image).auto_create_topics_enable:
             self._on_demand.ask_for(missing, makes_them_for)
         return (*found, *failed)
+
+    def _topic(self, topic: Topic, operations: int) -> MetadataResponseTopic:
+        return MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.id,
+            is_internal=topic.name in INTERNAL_TOPICS,
+            partitions=tuple(self._partition(topic.name, *each) for each in sorted(topic.partitions.items())),
+            topic_authorized_operations=operations,
+        )
+
+    def _partition(self, topic: str, index: int, partition: Partition) -> MetadataResponsePartition:
+        leader, error, offline = self._broker.leadership(topic, index, partition)
+        return MetadataResponsePartition(
+            error_code=error,
+            partition_index=index,
+            leader_id=leader,
+            leader_epoch=partition.leader_epoch,
+            replica_nodes=partition.replicas,
+            isr_nodes=partition.isr,
+            offline_replicas=offline,
+        )
 
 
 def _is_by_id(asked: MetadataRequestTopic) -> bool:
@@ -126,25 +151,4 @@ def _failure(name: str | None, topic_id: bytes, error: BrokerError, operations: 
         is_internal=name in INTERNAL_TOPICS,
         partitions=(),
         topic_authorized_operations=operations,
-    )
-
-
-def _topic(topic: Topic, operations: int) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
-        name=topic.name,
-        topic_id=topic.id,
-        is_internal=topic.name in INTERNAL_TOPICS,
-        partitions=tuple(_partition(index, each) for index, each in sorted(topic.partitions.items())),
-        topic_authorized_operations=operations,
-    )
-
-
-def _partition(index: int, partition: Partition) -> MetadataResponsePartition:
-    return MetadataResponsePartition(
-        error_code=ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE,
-        partition_index=index,
-        leader_id=partition.leader,
-        leader_epoch=partition.leader_epoch,
-        replica_nodes=partition.replicas,
-        isr_nodes=partition.isr,
     )
