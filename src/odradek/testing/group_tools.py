@@ -11,6 +11,8 @@ from odradek.testing.kafka_tools import KafkaTools
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 
 _LIMIT_S = 300
+_PATIENT = ("--timeout", "60000")
+"""For the tool for groups: it would give up where a broker stands still for five seconds."""
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _SHORT_UUID = re.compile(r"(?<![\w.-])[\w-]{22}(?![\w-])")
 _WORDS = re.compile(r"(org\.apache\.kafka\.common\.(?:errors\.)?\w+Exception): .*")
@@ -31,7 +33,8 @@ class Stage:
 
     def tool(self, main_class: str, *arguments: str) -> str:
         """What a tool printed, which is not compared."""
-        return self.run(main_class, "--bootstrap-server", self.bootstrap, *arguments)
+        more = _PATIENT if main_class == GROUPS else ()
+        return self.run(main_class, "--bootstrap-server", self.bootstrap, *more, *arguments)
 
     def run(self, main_class: str, *arguments: str, given: str = "") -> str:
         """The same for one that has to be told of the broker in another way. `given` is its standard input."""
