@@ -38,13 +38,16 @@ async def node_on(disk: FaultyDisk, *directories: str, failed: asyncio.Event) ->
         await node.stop()
 
 
-async def told_of_orders(client: RawClient) -> list[list[tuple[int, int, tuple[int, ...]]]]:
-    """An error, who leads, and which replicas are offline: of each partition, in each of two ways to ask."""
+async def told_of_orders(client: RawClient) -> list[list[tuple[object, ...]]]:
+    """An error, who leads, who is in sync, and which replicas are offline: of each partition, in each of two ways to ask."""
     metadata = await client.ask(MetadataRequest(topics=None), MetadataResponse, 12)
     asked = DescribeTopicPartitionsRequest(topics=(TopicRequest(name="orders"),), response_partition_limit=10)
     described = await client.ask(asked, DescribeTopicPartitionsResponse, 0)
     return [
-        [(each.error_code, each.leader_id, each.offline_replicas) for each in answer.topics[0].partitions]
+        [
+            (each.error_code, each.leader_id, each.isr_nodes, each.offline_replicas)
+            for each in answer.topics[0].partitions
+        ]
         for answer in (metadata, described)
     ]
 
@@ -79,7 +82,7 @@ def test_one_of_several_is_told_of_and_the_others_go_on(caplog: pytest.LogCaptur
             refused = await produce(client, "orders", "refused", partition=second)
             assert refused.error_code == ErrorCode.KAFKA_STORAGE_ERROR
             assert (await produce(client, "orders", "taken", partition=1 - second)).error_code == ErrorCode.NONE
-            online, offline = (ErrorCode.NONE, 1, ()), (ErrorCode.LEADER_NOT_AVAILABLE, -1, (1,))
+            online, offline = (ErrorCode.NONE, 1, (1,), ()), (ErrorCode.LEADER_NOT_AVAILABLE, -1, (), (1,))
             expected = [offline if number == second else online for number in (0, 1)]
             told: object = None
             while told != [expected, expected]:

@@ -24,6 +24,9 @@ class Leadership(NamedTuple):
 
     leader: int
     error: ErrorCode
+    isr: tuple[int, ...]
+    eligible: tuple[int, ...]
+    """To lead, beside those in sync."""
     offline: tuple[int, ...]
     """Replicas that nobody can reach."""
 
@@ -69,9 +72,10 @@ class Broker:
 
     def leadership(self, topic: str, index: int, partition: "image.Partition") -> Leadership:
         if self.lost and (topic, index) in self.lost:
-            return Leadership(NO_LEADER, ErrorCode.LEADER_NOT_AVAILABLE, (self.node_id,))
+            # Nobody is in sync with a leader that is not there; but who was may lead again.
+            return Leadership(NO_LEADER, ErrorCode.LEADER_NOT_AVAILABLE, (), partition.isr, (self.node_id,))
         error = ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE
-        return Leadership(partition.leader, error, ())
+        return Leadership(partition.leader, error, partition.isr, partition.eligible_leaders, ())
 
     def name_of(self, topic_id: bytes) -> str:
         topic = self.image.topics.by_id(topic_id)

@@ -75,15 +75,15 @@ class DescribeTopicPartitions:
         )
 
     def _partition(self, topic: str, number: int, partition: Partition) -> DescribeTopicPartitionsResponsePartition:
-        leader, error, offline = self._broker.leadership(topic, number, partition)
+        leader, error, isr, eligible, offline = self._broker.leadership(topic, number, partition)
         return DescribeTopicPartitionsResponsePartition(
             error_code=error,
             partition_index=number,
             leader_id=leader,
             leader_epoch=partition.leader_epoch,
             replica_nodes=partition.replicas,
-            isr_nodes=partition.isr,
-            eligible_leader_replicas=partition.eligible_leaders,
+            isr_nodes=isr,
+            eligible_leader_replicas=eligible,
             last_known_elr=partition.last_known_eligible,
             offline_replicas=offline,
         )

@@ -121,14 +121,14 @@ class Metadata:
         )
 
     def _partition(self, topic: str, index: int, partition: Partition) -> MetadataResponsePartition:
-        leader, error, offline = self._broker.leadership(topic, index, partition)
+        leader, error, isr, _, offline = self._broker.leadership(topic, index, partition)
         return MetadataResponsePartition(
             error_code=error,
             partition_index=index,
             leader_id=leader,
             leader_epoch=partition.leader_epoch,
             replica_nodes=partition.replicas,
-            isr_nodes=partition.isr,
+            isr_nodes=isr,
             offline_replicas=offline,
         )
 
