@@ -23,7 +23,7 @@ def ask(address: tuple[str, int], request: Message, kind: type[M], version: int)
         stream.flush()
         size = int.from_bytes(stream.read(4), "big")
         frame = stream.read(size)
-    if not frame:
-        raise ConnectionError("the connection was closed without an answer")
+    if not frame or len(frame) < size:
+        raise ConnectionError("the connection was closed before the end of the answer")
     _, body = read_response_head(memoryview(frame), kind, version)
     return decode(kind, version, body)
