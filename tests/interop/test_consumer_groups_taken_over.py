@@ -33,7 +33,7 @@ _NOT_YET = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
 )
-_LIMIT_S = 60
+_LIMIT_S = 300
 
 
 async def coordinated(port: int) -> RawClient:

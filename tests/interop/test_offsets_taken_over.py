@@ -23,7 +23,7 @@ from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRe
 
 SETTINGS = one_node(3)
 GROUPS = ("readers", "writers", "\N{SNOWMAN}")
-_LIMIT_S = 60
+_LIMIT_S = 300
 T = TypeVar("T")
 
 

@@ -32,8 +32,8 @@ PARTITIONS = 20
 MEMBERS_OF_EACH = 5
 MEMBERS_OF_EACH_THAT_MOVE = 2
 BURST = 20
-RECORDS_MAX = 200_000
-PAUSE_S = 0.005
+RECORDS_AT_FULL_SPEED = 2_000
+PAUSE_S, LONG_PAUSE_S = 0.005, 0.2
 LIMIT_S = 600
 SETTINGS = {
     "offsets.topic.num.partitions": "1",
@@ -136,7 +136,7 @@ def players(command: Sequence[str], journal: Journal) -> Iterator[Players]:
 
 
 class Load:
-    """Sends a little all the time, until it is stopped."""
+    """Sends a little all the time, until it is stopped: slowly in the end, where members take long to come back."""
 
     def __init__(self, bootstrap: str) -> None:
         self.sent = 0
@@ -151,7 +151,7 @@ class Load:
 
     def _send(self) -> None:
         producer = Producer({"bootstrap.servers": self._bootstrap, "linger.ms": 1})
-        while not self._stopping.wait(PAUSE_S) and self.sent < RECORDS_MAX:
+        while not self._stopping.wait(PAUSE_S if self.sent < RECORDS_AT_FULL_SPEED else LONG_PAUSE_S):
             for _ in range(BURST):
                 producer.produce(TOPIC, str(self.sent), partition=self.sent % PARTITIONS)
                 self.sent += 1
