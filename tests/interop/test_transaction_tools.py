@@ -100,6 +100,7 @@ def keep(stage: Stage, printed: str) -> None:
     printed = re.sub(r"(time\s+)\d+\b", r"\1duration", printed)
     printed = re.sub(rf"\b(?!{STRANGER}\b)\d{{1,4}}(?=\s+(?:Ongoing|Empty|Complete|\d+\s+Ongoing))", "id", printed)
     printed = re.sub(r"(producer\"?:? )\d{1,4}\b", r"\1id", printed)
+    printed = re.sub(r"((?:Ongoing|Empty|Complete\w+|^ours +\d) +)\d{1,4}\b", r"\1id", printed, flags=re.MULTILINE)
     stage.keep(re.sub(r"[ \t]+", " ", printed))
 
 
