@@ -40,9 +40,13 @@ class Batch(NamedTuple):
         return self.data[self.at : self.at + self.head.size]
 
 
-def split(records: memoryview, place: str, position: int) -> list[Batch]:
+_NO_END = 1 << 63
+
+
+def split(records: memoryview, place: str, position: int, end: int = _NO_END) -> list[Batch]:
     """The whole ones: a broker cuts the last one off where its limit is, also within its head.
 
+    One that is at `end` or behind it comes alone or not at all: it tells that nothing is before it any more.
     Messages of formats before v2 are rewritten. `position` is the offset that was asked for. Raises CorruptRecords
     where there is no batch where one should be; CRCs of batches are not looked at.
     """
@@ -60,11 +64,11 @@ def split(records: memoryview, place: str, position: int) -> list[Batch]:
             if size - at < HEAD_SIZE:
                 break
             head = parse_head(records, at)
-            end = at + LOG_OVERHEAD + head.length
-            if end > size:
+            following = at + LOG_OVERHEAD + head.length
+            if following > size or (head.base_offset >= end and batches):
                 break
             batches.append(_make(Batch, (head, records, at)))
-            at = end
+            at = following
     except CorruptBatch as error:
         raise CorruptRecords(place, batches[-1].head.next_offset if batches else position, str(error)) from None
     return batches

@@ -87,7 +87,7 @@ class Fetching:
         records = memoryview(data.records or b"")  # type: ignore[arg-type]  # what was received is in memory
         if not records:
             return None
-        batches = split(records, self._place, self._at)
+        batches = split(records, self._place, self._at, self._range.end)
         if not batches or batches[-1].head.next_offset <= self._at:
             raise CorruptRecords(self._place, self._at, f"{len(records)} bytes without a batch that has this offset")
         start, self._at = self._at, batches[-1].head.next_offset
