@@ -39,7 +39,7 @@ async def node_on(disk: FaultyDisk, *directories: str, failed: asyncio.Event) ->
 
 
 async def told_of_orders(client: RawClient) -> list[list[tuple[object, ...]]]:
-    """An error, who leads, who is in sync, which replicas are offline: of each partition, in each of two ways to ask."""
+    """An error, who leads, who is in sync, which replicas are offline: of each partition, in two ways to ask."""
     metadata = await client.ask(MetadataRequest(topics=None), MetadataResponse, 12)
     asked = DescribeTopicPartitionsRequest(topics=(TopicRequest(name="orders"),), response_partition_limit=10)
     described = await client.ask(asked, DescribeTopicPartitionsResponse, 0)
