@@ -27,7 +27,7 @@ from odradek.wire.messages.incremental_alter_configs import (
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
-from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
 
 LONGEST = 32_767
 """Bytes that a string of the protocol can have."""
@@ -78,11 +78,18 @@ async def sync(ask: Asker, group_id: str, joined: JoinGroupResponse, assignment:
     request = SyncGroupRequest(
         group_id=group_id, generation_id=joined.generation_id, member_id=joined.member_id, assignments=given
     )
-    await ask(request, 4)
+    told: SyncGroupResponse = await ask(request, 4)
+    # What cannot be written has the group rebalance. We begin that in a moment of its own, right after the answer.
+    while told.error_code and not (await ask.quietly(heartbeat(group_id, joined), 4)).error_code:
+        continue
+
+
+def heartbeat(group_id: str, joined: JoinGroupResponse) -> HeartbeatRequest:
+    return HeartbeatRequest(group_id=group_id, generation_id=joined.generation_id, member_id=joined.member_id)
 
 
 async def look(ask: Asker, group_id: str, joined: JoinGroupResponse) -> None:
-    await ask(HeartbeatRequest(group_id=group_id, generation_id=joined.generation_id, member_id=joined.member_id), 4)
+    await ask(heartbeat(group_id, joined), 4)
     await ask(DescribeGroupsRequest(groups=(group_id,)), 5)
 
 
