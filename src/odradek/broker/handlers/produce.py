@@ -136,17 +136,20 @@ class Produce:
             )
             return self._throttled(call, ProduceResponse(responses=(failed,)))
         answer = single_batch.answer(version, call.correlation_id, single, base_offset, append_time, log.start_offset)
-        if self._rates.is_set and (wait_ms := self._rates.charge(call, call.size)):
-            call.connection.hold_back(wait_ms)
+        if self._rates.is_set and (wait_ms := self._hold_back(call)):
             answer = single_batch.throttled(answer, wait_ms)
         call.reply.send((answer,))
         return LATER
 
     def _hold_back(self, call: Call) -> int:
         """For how many ms, as its quota asks for it with the bytes of this request."""
-        wait_ms = self._rates.charge(call, call.size)
+        connection = call.connection
+        connection.uncounted += call.size
+        if connection.uncounted < connection.counts_at and connection.counted_by is self._rates.limits:
+            return 0
+        wait_ms = self._rates.charge_metered(call, connection)
         if wait_ms:
-            call.connection.hold_back(wait_ms)
+            connection.hold_back(wait_ms)
         return wait_ms
 
     def _throttled(self, call: Call, response: ProduceResponse) -> ProduceResponse:

@@ -1,11 +1,22 @@
 """Bytes that clients produce and fetch, held to a rate."""
 
 from math import floor
+from typing import Protocol
 
 from odradek.broker.quotas.limits import Client, Limits
 from odradek.broker.quotas.rate import NowMs, Rate, Windows
 from odradek.broker.quotas.sensors import Sensors
 from odradek.model.settings import INT_MAX
+
+
+class Meter(Protocol):
+    """Where bytes are collected until they are worth counting: a connection."""
+
+    uncounted: int
+    counts_at: int
+    """As soon as there are so many, they are counted."""
+    counted_by: object
+    """The limits that this comes from: not with others."""
 
 
 class ByteRates:
@@ -15,29 +26,34 @@ class ByteRates:
         self._least_s = windows.least_ms / 1000
         self._now_ms = now_ms
         self._sensors = Sensors(lambda bound: Rate(bound, windows), windows.span_ms)
-        self._known = self._sensors.known
         self.is_set = False
         """Whether anybody has such a quota. To be asked first: it is all that the others pay."""
+        self.limits = Limits({})
+        """Those that hold now."""
 
     def change(self, limits: Limits) -> None:
+        self.limits = limits
         self._sensors.change(limits)
         self.is_set = self._sensors.is_set
 
     def charge(self, client: Client, size: int) -> int:
         """Count some bytes of a client; returns for how many milliseconds it is to wait."""
-        # Every request comes here: with as few calls as can be, and no look at the clock for a few bytes.
-        try:
-            rate = self._known[client.user, client.client_id]
-        except KeyError:
-            rate = self._sensors.of(client, self._now_ms())
+        now_ms = self._now_ms()
+        rate = self._sensors.of(client, now_ms)
+        return 0 if rate is None else rate.charge(size, now_ms)
+
+    def charge_metered(self, client: Client, meter: Meter) -> int:
+        """The same for what was collected, which begins anew: small requests take hardly longer than this."""
+        size, meter.uncounted = meter.uncounted, 0
+        meter.counted_by = self.limits
+        now_ms = self._now_ms()
+        rate = self._sensors.of(client, now_ms)
         if rate is None:
+            meter.counts_at = INT_MAX
             return 0
-        uncounted = rate.uncounted + size
-        if uncounted < rate.little:
-            rate.uncounted = uncounted
-            return 0
-        rate.uncounted = 0.0
-        return rate.charge(uncounted, self._now_ms())
+        wait_ms = rate.charge(size, now_ms)
+        meter.counts_at = min(int(rate.little), INT_MAX)
+        return wait_ms
 
     def take_back(self, client: Client, size: int) -> None:
         """Bytes for which a client was told to wait just now, and that are not sent."""

@@ -10,8 +10,10 @@ NowMs: TypeAlias = Callable[[], int]
 """Milliseconds of a clock that never goes back, since whenever."""
 
 _MS = 1000
-_LITTLE_PARTS = 100
-"""Of what may come in one window: less than one of them makes no difference."""
+_FAR = 0.9
+"""Of what may come, as much is far from being too much."""
+_LITTLE_PARTS = 10_000
+"""Of what may come in one window: one of them makes no difference, nor do those of some hundred clients."""
 
 
 class Windows(NamedTuple):
@@ -65,8 +67,6 @@ class Rate:
         "_total",
         "_windows",
         "bound",
-        "little",
-        "uncounted",
     )
 
     def __init__(self, bound: float, windows: Windows) -> None:
@@ -77,15 +77,18 @@ class Rate:
         self._sample = _Sample(0)
         self._sample_end_ms = -1
         self._total = 0.0
-        self.uncounted = 0.0
-        """What came and is not in any window: whoever has small amounts may collect them here, up to `little`."""
         self.set_bound(bound)
 
     def set_bound(self, bound: float) -> None:
         self.bound = bound
         self._enough = bound * self._windows.least_ms / _MS
         """As long as the sum is not more than this, so is no rate."""
-        self.little = bound * self._windows.size_ms / _MS / _LITTLE_PARTS
+
+    @property
+    def little(self) -> float:
+        """As much may go uncounted of a client, for now: none where others may have to wait for it."""
+        is_far = self._total < _FAR * self._enough
+        return self.bound * self._windows.size_ms / _MS / _LITTLE_PARTS if is_far else 0.0
 
     def charge(self, amount: float, now_ms: int) -> int:
         """Count an amount; returns for how many milliseconds the client is to wait, 0 where it is within its bound."""

@@ -1,7 +1,9 @@
 """Clients that send as fast as they may, in time that passes without anybody waiting."""
 
 import heapq
+from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from odradek.broker.quotas.byte_rates import ByteRates
 from odradek.broker.quotas.limits import Limits
 from odradek.broker.quotas.rate import Windows
+from odradek.model.settings import INT_MAX
 
 BOUND = 1_000_000
 
@@ -46,6 +49,27 @@ def produced(bound: float, clients: int, size: int, turn_ms: int, seconds: int =
     return stage.run(lambda client: (size, stage.rates.charge(client, size)), seconds) / bound / seconds
 
 
+@dataclass
+class Metered:
+    uncounted: int = 0
+    counts_at: int = 0
+    counted_by: object = None
+
+
+def produced_over_connections(bound: float, clients: int, size: int, turn_ms: int, seconds: int = 10) -> float:
+    """The same, collected with a connection of each client."""
+    stage = Stage(bound, clients, turn_ms)
+    connections: defaultdict[Client, Metered] = defaultdict(Metered)
+
+    def produce(client: Client) -> tuple[int, int]:
+        connection = connections[client]
+        connection.uncounted += size
+        is_due = connection.uncounted >= connection.counts_at or connection.counted_by is not stage.rates.limits
+        return size, stage.rates.charge_metered(client, connection) if is_due else 0
+
+    return stage.run(produce, seconds) / bound / seconds
+
+
 def fetched(bound: float, clients: int, size: int, turn_ms: int, seconds: int = 10) -> float:
     stage = Stage(bound, clients, turn_ms)
 
@@ -60,7 +84,7 @@ def fetched(bound: float, clients: int, size: int, turn_ms: int, seconds: int = 
     return stage.run(fetch, seconds) / bound / seconds
 
 
-@pytest.mark.parametrize("use", [produced, fetched])
+@pytest.mark.parametrize("use", [produced, produced_over_connections, fetched])
 @pytest.mark.parametrize(("clients", "size"), [(1, 5_000), (1, 16_384), (1, 90_000), (10, 1_000), (10, 16_384)])
 @pytest.mark.parametrize("turn_ms", [2, 45])
 @pytest.mark.parametrize("seconds", [10, 40])
@@ -73,7 +97,27 @@ def test_clients_that_want_more_get_their_quota(
     assert 0.9 * min(wanted, 1) <= got <= 1.1, f"{got:.3f} of the quota"
 
 
-@pytest.mark.parametrize("use", [produced, fetched])
+def test_many_small_requests_over_many_connections() -> None:
+    """Each has some bytes uncounted, and together they are next to nothing."""
+    assert 0.95 <= produced_over_connections(BOUND, 500, 70, 10) <= 1.1
+
+
+def test_how_much_of_a_connection_goes_uncounted() -> None:
+    alice, connection = Client("alice", "app"), Metered(70)
+    rates = ByteRates(Windows(), lambda: 0)
+    nobodys, hers = Limits({("bob", ""): BOUND}), Limits({("alice", ""): BOUND})
+    rates.change(nobodys)
+    assert (rates.charge_metered(alice, connection), connection) == (0, Metered(0, INT_MAX, nobodys))
+    rates.change(hers)
+    connection.uncounted = 8_000_000
+    assert (rates.charge_metered(alice, connection), connection) == (0, Metered(0, BOUND // 10_000, hers))
+    connection.uncounted = 1_000_000
+    assert (rates.charge_metered(alice, connection), connection) == (0, Metered(0, 0, hers))
+    connection.uncounted = 2_000_000
+    assert (rates.charge_metered(alice, connection), connection) == (11_000, Metered(0, 0, hers))
+
+
+@pytest.mark.parametrize("use", [produced, produced_over_connections, fetched])
 def test_clients_below_their_quota_never_wait(use: Callable[..., float]) -> None:
     assert use(BOUND, 1, 10_000, 10) == pytest.approx(1.0)
     assert use(BOUND, 10, 1_000, 20) == pytest.approx(0.5)
