@@ -96,6 +96,20 @@ def test_one_of_several_is_told_of_and_the_others_go_on(caplog: pytest.LogCaptur
     assert "second/.kafka_cleanshutdown" not in disk.tree()
 
 
+def test_one_that_cannot_be_used_at_the_start_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    disk = FaultyDisk("/first", "/second")
+    disk.fail_next(Op.LOCK, on="/second")
+
+    async def main() -> None:
+        async with node_on(disk, "/first", "/second", failed=asyncio.Event()) as (node, client):
+            assert await create_topic(client, "orders") == ErrorCode.NONE
+            assert node.failure is None
+
+    asyncio.run(main())
+    told = [vars(each)["path"] for each in caplog.records if each.message == "a log directory cannot be used"]
+    assert told == ["/second"]
+
+
 def test_without_the_metadata_log_a_node_has_failed_and_the_others_are_closed() -> None:
     disk = FaultyDisk("/first", "/second")
 

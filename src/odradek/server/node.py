@@ -191,7 +191,8 @@ class Node:
         self._metadata = log
         self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
         self._follow_settings(logs, log.image)
-        _report(logs.events + log.events)
+        _report(logs.events)
+        _report(log.events)
         if log.image.acls and not self._setting.ignore_acls:
             raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
         epoch = self._register(log, logs, identity)
@@ -383,6 +384,7 @@ def _is_of_brokers(delta: Delta) -> bool:
 
 
 def _report(events: list[Event]) -> None:
+    """Each is told once."""
     for event in events:
         logger.warning(event.text, extra=event.fields)
     events.clear()
