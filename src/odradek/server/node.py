@@ -191,8 +191,7 @@ class Node:
         self._metadata = log
         self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
         self._follow_settings(logs, log.image)
-        _report(logs.events)
-        _report(log.events)
+        _report(logs.events, log.events)
         if log.image.acls and not self._setting.ignore_acls:
             raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
         epoch = self._register(log, logs, identity)
@@ -383,11 +382,12 @@ def _is_of_brokers(delta: Delta) -> bool:
     return any(resource.type == ResourceType.BROKER for resource in delta.configs.changed)
 
 
-def _report(events: list[Event]) -> None:
-    """Each is told once."""
-    for event in events:
-        logger.warning(event.text, extra=event.fields)
-    events.clear()
+def _report(*lists: list[Event]) -> None:
+    """Each event is told once."""
+    for events in lists:
+        for event in events:
+            logger.warning(event.text, extra=event.fields)
+        events.clear()
 
 
 async def _close_idle(listener: Listener) -> None:
