@@ -306,7 +306,7 @@ def measure_quotas(rounds: int) -> list[Row]:
 
 def main() -> None:
     parser = harness.parser(__doc__ or "", rounds=1)
-    parser.add_argument("--only", choices=PARTS, help="one part of it")
+    parser.add_argument("--only", choices=PARTS, help="one part of it; figures of others stay kept")
     parser.add_argument("--quick", action="store_true", help="with small logs, to see that it works")
     options = parser.parse_args()
     parts = {options.only} if options.only else set(PARTS)
@@ -326,8 +326,10 @@ def main() -> None:
     if quotas:
         show(quotas, quota_load.WITH, quota_load.WITHOUT)
     if options.save:
-        kept = {"rows": list(map(asdict, rows)), "quotas": list(map(asdict, quotas))}
-        harness.save("housekeeping", {"apache_kafka": VERSION, "rounds": options.rounds, **kept})
+        figures = {"rows": list(map(asdict, rows)), "quotas": list(map(asdict, quotas))}
+        if options.only:
+            figures = {key: harness.with_kept("housekeeping", key, found) for key, found in figures.items()}
+        harness.save("housekeeping", {"apache_kafka": VERSION, "rounds": options.rounds, **figures})
 
 
 if __name__ == "__main__":

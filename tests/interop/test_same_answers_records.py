@@ -124,8 +124,9 @@ async def too_large(ask: Asker) -> None:
 
 async def times(ask: Asker) -> None:
     """`NOW` is when this file was read, which may be long ago: bounds are days."""
-    bounds = {"message_timestamp_before_max_ms": f"{2 * DAY_MS}", "message_timestamp_after_max_ms": f"{DAY_MS}"}
-    name = await ask.create("times", **bounds)
+    name = await ask.create(
+        "times", message_timestamp_before_max_ms=f"{2 * DAY_MS}", message_timestamp_after_max_ms=f"{DAY_MS}"
+    )
     for at in (NOW, NOW - 4 * DAY_MS, NOW + 4 * DAY_MS, -1, 0):
         await produce(ask, name, (0, batch("a", "b", at=at)))
     plain = await ask.create("plain-times", retention_ms="-1")  # or it would not keep what is old
