@@ -12,7 +12,7 @@ else to do, then while it cleans the log of a million keys.
 What quotas cost is a table of its own, of odradek alone: the CPU of a produce request with a quota that nobody reaches,
 and without any (quota_load.py, which also tells how exactly they hold).
 
-Needs Apache Kafka (Java and, at first, Maven) and 12 GB in the temporary directory. Takes some six minutes.
+Needs Apache Kafka (Java and, at first, Maven) and 12 GB in the temporary directory. Takes some ten minutes.
 """
 
 import os
@@ -89,7 +89,6 @@ NEVER, SOON = "1.0", "0.01"
 SAMPLE_S = 0.02
 LIMIT_S = 600
 LATENCY_COUNT = 3_000
-QUOTA_ROUNDS = 30
 
 IDLE, CLEANING = "produce one at a time, p99, idle", "the same while a log is cleaned"
 TIMES = "how many times that of idle"
@@ -320,7 +319,7 @@ def main() -> None:
     quotas: list[Row] = []
     if "quotas" in parts:
         progress("quotas")
-        quotas = measure_quotas(2 if options.quick else QUOTA_ROUNDS)
+        quotas = measure_quotas(2 if options.quick else quota_load.ROUNDS)
     if rows:
         show(rows)
     if quotas:

@@ -36,8 +36,8 @@ LOADS = {
     "batches of 1 MB": {"record_bytes": 1_000, "batch_bytes": 1_000_000, "count": 40},
 }
 """Short pieces, so that what else the machine does falls on both sides alike."""
-MANY = 10
-"""As often as the others come those pieces whose CPU varies most: a fifth from one to the next."""
+ROUNDS = 300
+"""The CPU of a piece varies by a fifth from one to the next: it takes so many to tell one part in a hundred."""
 RATE = 5_000_000
 SECONDS = 10
 _BAR = at_most(1.02, "under 2 % more")
@@ -50,7 +50,7 @@ def cost(broker: Running, rounds: int) -> list[Row]:
     for what, parameters in LOADS.items():
         topic = new_topic(broker, f"cost-{parameters['batch_bytes']}", 6)
         taken = {WITH: list[float](), WITHOUT: list[float]()}
-        for number in range(rounds * MANY if parameters["batch_bytes"] == 1 else rounds):
+        for number in range(rounds):
             # One way round and then the other, so that what comes second has no advantage.
             for side in (WITH, WITHOUT) if number % 2 else (WITHOUT, WITH):
                 set_quota(broker, "producer_byte_rate", _NEVER_REACHED if side == WITH else None)
@@ -166,7 +166,7 @@ def drain(broker: Running, topic: str, clients: int) -> float:
 
 
 def main() -> None:
-    parser = harness.parser(__doc__ or "", rounds=40)
+    parser = harness.parser(__doc__ or "", rounds=ROUNDS)
     parser.add_argument("--only", choices=("cost", "accuracy"), help="one part of it")
     options = parser.parse_args()
     rows: list[Row] = []
