@@ -112,16 +112,16 @@ class Connection:
         "_sock",
         "_when_closed",
         "_writing",
+        "__weakref__",
         "close_reason",
-        "counted_by",
-        "counts_at",
+        "granted",
         "is_closed",
         "is_reading",
         "last_active",
+        "left",
         "local",
         "peer",
         "state",
-        "uncounted",
     )
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, owner: Owner) -> None:
@@ -151,10 +151,9 @@ class Connection:
         self.local: tuple[str, int] = sock.getsockname()[:2]
         self.state: object = None
         """For the handler: what it knows of this client."""
-        self.uncounted = 0
-        """For the handler, too: bytes that it has yet to count for a quota of the client, which it does at a number."""
-        self.counts_at = 0
-        self.counted_by: object = None
+        self.granted = 0
+        """For the handler, too: bytes that the client may send until its quota is asked, and what is left of them."""
+        self.left = 0
         self.last_active = loop.time()
         self.is_closed = False
         self.is_reading = False

@@ -136,24 +136,25 @@ class Produce:
             )
             return self._throttled(call, ProduceResponse(responses=(failed,)))
         answer = single_batch.answer(version, call.correlation_id, single, base_offset, append_time, log.start_offset)
-        if self._rates.is_set and (wait_ms := self._hold_back(call)):
+        connection = call.connection
+        connection.left -= call.size
+        if connection.left < 0 and (wait_ms := self._hold_back(call)):
             answer = single_batch.throttled(answer, wait_ms)
         call.reply.send((answer,))
         return LATER
 
     def _hold_back(self, call: Call) -> int:
-        """For how many ms, as its quota asks for it with the bytes of this request."""
+        """For how many ms, as its quota asks for it when what was granted to a connection is used up."""
         connection = call.connection
-        connection.uncounted += call.size
-        if connection.uncounted < connection.counts_at and connection.counted_by is self._rates.limits:
-            return 0
-        wait_ms = self._rates.charge_metered(call, connection)
+        wait_ms = self._rates.renew(call, connection)
         if wait_ms:
             connection.hold_back(wait_ms)
         return wait_ms
 
     def _throttled(self, call: Call, response: ProduceResponse) -> ProduceResponse:
-        wait_ms = self._hold_back(call) if self._rates.is_set else 0
+        connection = call.connection
+        connection.left -= call.size
+        wait_ms = self._hold_back(call) if connection.left < 0 else 0
         return replace(response, throttle_time_ms=wait_ms) if wait_ms else response
 
     def _answer(self, call: Call, request: ProduceRequest, response: ProduceResponse) -> ProduceResponse | None:

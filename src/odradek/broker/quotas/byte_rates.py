@@ -2,6 +2,7 @@
 
 from math import floor
 from typing import Protocol
+from weakref import WeakSet
 
 from odradek.broker.quotas.limits import Client, Limits
 from odradek.broker.quotas.rate import NowMs, Rate, Windows
@@ -9,14 +10,17 @@ from odradek.broker.quotas.sensors import Sensors
 from odradek.model.settings import INT_MAX
 
 
-class Meter(Protocol):
-    """Where bytes are collected until they are worth counting: a connection."""
+_NO_END = 1 << 62
+"""What is granted to clients without a quota: more than a connection ever carries."""
 
-    uncounted: int
-    counts_at: int
-    """As soon as there are so many, they are counted."""
-    counted_by: object
-    """The limits that this comes from: not with others."""
+
+class Grant(Protocol):
+    """What may come before it is counted: a connection has one. It begins with nothing."""
+
+    granted: int
+    """In bytes."""
+    left: int
+    """Of these. Whoever is below zero has his bytes counted, and gets a new grant."""
 
 
 class ByteRates:
@@ -27,14 +31,16 @@ class ByteRates:
         self._now_ms = now_ms
         self._sensors = Sensors(lambda bound: Rate(bound, windows), windows.span_ms)
         self.is_set = False
-        """Whether anybody has such a quota. To be asked first: it is all that the others pay."""
-        self.limits = Limits({})
-        """Those that hold now."""
+        """Whether anybody has such a quota. To be asked first, where there is no grant: it is all that others pay."""
+        self._grants: WeakSet[Grant] = WeakSet()
+        """Those that hold, to be taken back."""
 
     def change(self, limits: Limits) -> None:
-        self.limits = limits
         self._sensors.change(limits)
         self.is_set = self._sensors.is_set
+        for grant in self._grants:
+            grant.granted = grant.left = 0
+        self._grants.clear()
 
     def charge(self, client: Client, size: int) -> int:
         """Count some bytes of a client; returns for how many milliseconds it is to wait."""
@@ -42,17 +48,17 @@ class ByteRates:
         rate = self._sensors.of(client, now_ms)
         return 0 if rate is None else rate.charge(size, now_ms)
 
-    def charge_metered(self, client: Client, meter: Meter) -> int:
-        """The same for what was collected, which begins anew: small requests take hardly longer than this."""
-        size, meter.uncounted = meter.uncounted, 0
-        meter.counted_by = self.limits
+    def renew(self, client: Client, grant: Grant) -> int:
+        """The same for what has come since the last grant; with it comes another."""
         now_ms = self._now_ms()
         rate = self._sensors.of(client, now_ms)
-        if rate is None:
-            meter.counts_at = INT_MAX
-            return 0
-        wait_ms = rate.charge(size, now_ms)
-        meter.counts_at = min(int(rate.little), INT_MAX)
+        wait_ms, little = 0, _NO_END
+        if rate is not None:
+            wait_ms = rate.charge(grant.granted - grant.left, now_ms)
+            little = min(int(rate.little), _NO_END)
+        grant.granted = grant.left = little
+        if little:
+            self._grants.add(grant)
         return wait_ms
 
     def take_back(self, client: Client, size: int) -> None:

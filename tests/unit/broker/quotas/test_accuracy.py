@@ -11,7 +11,6 @@ import pytest
 from odradek.broker.quotas.byte_rates import ByteRates
 from odradek.broker.quotas.limits import Limits
 from odradek.broker.quotas.rate import Windows
-from odradek.model.settings import INT_MAX
 
 BOUND = 1_000_000
 
@@ -49,23 +48,25 @@ def produced(bound: float, clients: int, size: int, turn_ms: int, seconds: int =
     return stage.run(lambda client: (size, stage.rates.charge(client, size)), seconds) / bound / seconds
 
 
-@dataclass
-class Metered:
-    uncounted: int = 0
-    counts_at: int = 0
-    counted_by: object = None
+@dataclass(eq=False)
+class Granted:
+    granted: int = 0
+    left: int = 0
+
+    @property
+    def pair(self) -> tuple[int, int]:
+        return self.granted, self.left
 
 
 def produced_over_connections(bound: float, clients: int, size: int, turn_ms: int, seconds: int = 10) -> float:
     """The same, collected with a connection of each client."""
     stage = Stage(bound, clients, turn_ms)
-    connections: defaultdict[Client, Metered] = defaultdict(Metered)
+    connections: defaultdict[Client, Granted] = defaultdict(Granted)
 
     def produce(client: Client) -> tuple[int, int]:
         connection = connections[client]
-        connection.uncounted += size
-        is_due = connection.uncounted >= connection.counts_at or connection.counted_by is not stage.rates.limits
-        return size, stage.rates.charge_metered(client, connection) if is_due else 0
+        connection.left -= size
+        return size, stage.rates.renew(client, connection) if connection.left < 0 else 0
 
     return stage.run(produce, seconds) / bound / seconds
 
@@ -103,18 +104,38 @@ def test_many_small_requests_over_many_connections() -> None:
 
 
 def test_how_much_of_a_connection_goes_uncounted() -> None:
-    alice, connection = Client("alice", "app"), Metered(70)
+    alice, connection = Client("alice", "app"), Granted()
     rates = ByteRates(Windows(), lambda: 0)
-    nobodys, hers = Limits({("bob", ""): BOUND}), Limits({("alice", ""): BOUND})
-    rates.change(nobodys)
-    assert (rates.charge_metered(alice, connection), connection) == (0, Metered(0, INT_MAX, nobodys))
-    rates.change(hers)
-    connection.uncounted = 8_000_000
-    assert (rates.charge_metered(alice, connection), connection) == (0, Metered(0, BOUND // 10_000, hers))
-    connection.uncounted = 1_000_000
-    assert (rates.charge_metered(alice, connection), connection) == (0, Metered(0, 0, hers))
-    connection.uncounted = 2_000_000
-    assert (rates.charge_metered(alice, connection), connection) == (11_000, Metered(0, 0, hers))
+    little = BOUND // 10_000
+
+    def renewed(size: int) -> int:
+        connection.left -= size
+        assert connection.left < 0
+        return rates.renew(alice, connection)
+
+    rates.change(Limits({("bob", ""): BOUND}))
+    assert renewed(70) == 0
+    assert connection.pair == (1 << 62, 1 << 62)
+    connection.left -= 20_000_000
+    rates.change(Limits({("alice", ""): BOUND}))
+    assert connection.pair == (0, 0), "what came without a quota does not count"
+    assert renewed(8_000_000) == 0
+    assert connection.pair == (little, little)
+    assert renewed(1_000_000) == 0
+    assert connection.pair == (0, 0), "near the quota, all is counted at once"
+    assert renewed(2_000_000) == 11_000
+    assert connection.pair == (0, 0)
+
+
+def test_a_grant_is_taken_back_when_quotas_change() -> None:
+    alice, connection, other = Client("alice", "app"), Granted(), Granted()
+    rates = ByteRates(Windows(), lambda: 0)
+    for limits in ({}, {("alice", ""): 1e15}, {("alice", ""): BOUND}, {}):
+        rates.change(Limits(limits))
+        assert connection.pair == other.pair == (0, 0)
+        rates.renew(alice, connection)
+        rates.renew(alice, other)
+        assert min(*connection.pair, *other.pair) > 0
 
 
 @pytest.mark.parametrize("use", [produced, produced_over_connections, fetched])
