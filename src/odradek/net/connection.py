@@ -94,6 +94,7 @@ class Owner(Protocol):
 
 class Connection:
     __slots__ = (
+        "__weakref__",
         "_awaits_turn",
         "_backlog",
         "_buffer",
@@ -112,7 +113,6 @@ class Connection:
         "_sock",
         "_when_closed",
         "_writing",
-        "__weakref__",
         "close_reason",
         "granted",
         "is_closed",

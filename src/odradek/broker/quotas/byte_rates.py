@@ -9,7 +9,6 @@ from odradek.broker.quotas.rate import NowMs, Rate, Windows
 from odradek.broker.quotas.sensors import Sensors
 from odradek.model.settings import INT_MAX
 
-
 _NO_END = 1 << 62
 """What is granted to clients without a quota: more than a connection ever carries."""
 

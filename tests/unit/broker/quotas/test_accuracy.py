@@ -130,8 +130,8 @@ def test_how_much_of_a_connection_goes_uncounted() -> None:
 def test_a_grant_is_taken_back_when_quotas_change() -> None:
     alice, connection, other = Client("alice", "app"), Granted(), Granted()
     rates = ByteRates(Windows(), lambda: 0)
-    for limits in ({}, {("alice", ""): 1e15}, {("alice", ""): BOUND}, {}):
-        rates.change(Limits(limits))
+    for limits in (Limits({}), Limits({("alice", ""): 1e15}), Limits({("alice", ""): BOUND}), Limits({})):
+        rates.change(limits)
         assert connection.pair == other.pair == (0, 0)
         rates.renew(alice, connection)
         rates.renew(alice, other)
