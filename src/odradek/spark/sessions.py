@@ -9,6 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from odradek.spark.java import find_java_home, without_spark_home
+from odradek.spark.python import without_jars
 from odradek.spark.source import OdradekSource
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -43,7 +44,7 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     for name, value in {**(_HERE if runs_here else {}), **configs}.items():
         builder = builder.config(name, value)
     runs_this_python = os.environ.get("PYSPARK_PYTHON") == sys.executable
-    with _java_for_installed_pyspark() if is_new and runs_here and runs_this_python else nullcontext():
+    with _quick_python_processes() if is_new and runs_here and runs_this_python else nullcontext():
         spark = builder.getOrCreate()
     if not runs_this_python:
         # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.
@@ -52,12 +53,13 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
 
 
 @contextmanager
-def _java_for_installed_pyspark() -> Iterator[None]:
+def _quick_python_processes() -> Iterator[None]:
     """Where the user has a SPARK_HOME, PySpark may be installed nowhere else."""
     home = os.environ["JAVA_HOME"]
     if "SPARK_HOME" not in os.environ:
         os.environ["JAVA_HOME"] = str(without_spark_home(Path(home)))
+    os.environ["PYSPARK_PYTHON"] = str(without_jars(Path(sys.executable)))
     try:
         yield
     finally:
-        os.environ["JAVA_HOME"] = home
+        os.environ |= {"JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable}

@@ -1,0 +1,34 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from odradek.spark.python import without_jars
+
+JAR = "/spark 1/jars/spark-core_2.13-4.3.0.jar"
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [
+        (None, "none"),
+        ("", ""),
+        (JAR, "none"),
+        (f"{JAR}:{JAR}", "none"),
+        (f"{JAR}:{JAR}:/mine", "/mine"),
+        (f"{JAR}:/my own:/more", "/my own:/more"),
+        (f"/mine:{JAR}", f"/mine:{JAR}"),
+        ("/mine/other.jar", "/mine/other.jar"),
+    ],
+)
+def test_sparks_jar_is_left_out_where_it_comes_first(tmp_path: Path, given: str | None, left: str) -> None:
+    python = tmp_path / "my python"
+    python.write_text('#!/bin/sh\necho "${PYTHONPATH-none}"\nfor each do echo "$each"; done\n', encoding="utf-8")
+    python.chmod(0o755)
+    environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    if given is not None:
+        environ["PYTHONPATH"] = given
+    command = [str(without_jars(python)), "-m", "a b", "*"]
+    printed = subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == [left, "-m", "a b", "*"]
