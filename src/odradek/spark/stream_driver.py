@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from odradek.model.topic_partition import TopicPartition
+from odradek.spark.ahead import NOTHING, Seen, look_ahead, with_found
 from odradek.spark.cluster import Cluster, Extent
 from odradek.spark.losses import Losses, begin_at, find_losses
 from odradek.spark.offsets import Position
@@ -30,6 +31,8 @@ _AGAIN_S = 0.05
 second while no source of a query has any."""
 _NEWS_S = 0.05
 """How long it is then left to wait. With a second source that has news, this is how much later they are heard."""
+_LOOK_AROUND_S = 1.0
+"""How often a stream that keeps up looks for partitions that are new."""
 _NO_ID = bytes(16)
 _SKIPPED = "@skipped"
 
@@ -52,6 +55,10 @@ class StreamDriver:
         self._initial: Position | None = None
         self._extent: Extent | None = None
         """What there was when it was last asked for; for AvailableNow, when it was first asked for."""
+        self._looked_around_s = float("-inf")
+        """When the cluster was last asked for all of it."""
+        self._found = NOTHING
+        """Records that came when it was last asked for."""
         self._is_available_now = False
         self._own_group_id = f"{options.group_prefix}-{secrets.token_hex(4)}"
         """For a query whose checkpoint has none yet."""
@@ -75,8 +82,10 @@ class StreamDriver:
         """Where the next batch ends; at `start` where there is nothing to do. All before `start` is done by now."""
         group_id = self._options.group_id or start.group or self._own_group_id
         progress = self._committing_to(group_id)
-        progress.reached(start.offsets)
-        extent = self._look_or_wait(start)
+        try:
+            extent = self._look_or_wait(start)
+        finally:
+            progress.reached(start.offsets)  # afterwards: the next batch need not wait for it
         self._losses.report(find_losses(start, extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         ends = self._limited(begin, extent) if limited else dict(extent.latest)
@@ -107,7 +116,8 @@ class StreamDriver:
             for each, offset in sorted(end.offsets.items())
             if each in begin and end.is_same_topic(Position(topic_ids=extent.topic_ids), each.topic)
         ]
-        return split(found, pieces_min=self._options.pieces_min, rows_max=self._options.piece_rows_max)
+        pieces = split(found, pieces_min=self._options.pieces_min, rows_max=self._options.piece_rows_max)
+        return [with_found(each, self._found) for each in pieces]
 
     async def _resolve_start(self) -> Position:
         extent = await self._cluster.extent_at_start()
@@ -121,9 +131,23 @@ class StreamDriver:
         return self._progress
 
     def _look(self, start: Position) -> Extent:
-        if not (self._is_available_now and self._extent is not None):
-            self._extent = self._cluster.call(self._extent_for(start))
+        if self._is_available_now and self._extent is not None:
+            return self._extent
+        if self._extent is not None and self._now_s() - self._looked_around_s < _LOOK_AROUND_S:
+            seen = self._look_ahead(start, self._extent)
+            if seen is not None:
+                self._extent, self._found = seen
+                return self._extent
+        self._looked_around_s, self._found = self._now_s(), NOTHING
+        self._extent = self._cluster.call(self._extent_for(start))
         return self._extent
+
+    def _look_ahead(self, start: Position, known: Extent) -> Seen | None:
+        """None for a query that is not where its topics are."""
+        if not all(start.is_same_topic(Position(topic_ids=known.topic_ids), topic) for topic in known.topic_ids):
+            return None
+        read_committed = self._options.reading.read_committed
+        return self._cluster.call(look_ahead(self._cluster.client, known, start.offsets, read_committed=read_committed))
 
     def _look_or_wait(self, start: Position) -> Extent:
         """With the query idle, news are waited for: they are heard at once, and for fewer questions."""

@@ -1,8 +1,17 @@
 """What one task reads, as values that are pickled into Spark's partitions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from odradek.spark.reading.columns import PLAIN_COLUMNS
+
+
+class Ahead(NamedTuple):
+    """The batches of a whole range, where whoever planned it has them already."""
+
+    records: bytes
+    aborted: tuple[tuple[int, int], ...]
+    """Producer id and first offset of each transaction among them that was aborted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +25,7 @@ class Range:
     start: int
     end: int
     """The first offset that is not read any more."""
+    ahead: Ahead | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition} from {self.start} to {self.end}"

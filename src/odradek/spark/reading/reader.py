@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from odradek.spark.reading.batches import visible
+from odradek.spark.reading.batches import split, visible
 from odradek.spark.reading.connected import here
 from odradek.spark.reading.decode import Decoder
 from odradek.spark.reading.fetching import Fetching
@@ -21,8 +21,12 @@ if TYPE_CHECKING:
 def read(range: Range, setting: ReadSetting) -> Iterator[pa.RecordBatch]:
     if range.start >= range.end:
         return
-    answers = _answers(range, setting)
     decoder = Decoder(range, setting)
+    if range.ahead is not None:
+        batches = split(memoryview(range.ahead.records), decoder.place, range.start, range.end)
+        yield from decoder.decode(visible(batches, range.ahead.aborted, decoder.place))
+        return
+    answers = _answers(range, setting)
     try:
         for start, batches, aborted in answers:
             yield from decoder.decode(visible(batches, aborted, decoder.place), start)

@@ -1,0 +1,142 @@
+"""How far partitions go and what comes next in them, in one answer: for a stream that keeps up.
+
+A broker that is asked for records tells with them where their partition begins and ends. So a stream that knows who
+leads what need not ask for that, and what it got goes along with the plan: no task has to fetch it again.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from struct import Struct
+from typing import NamedTuple
+
+from odradek.client.client import Client
+from odradek.client.errors import ClientError
+from odradek.model.errors import CorruptBatch
+from odradek.model.topic_partition import TopicPartition
+from odradek.records.batch import LOG_OVERHEAD, parse_head
+from odradek.spark.cluster import Extent
+from odradek.spark.reading.range import Ahead, Range
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
+from odradek.wire.schema import NO_UUID
+
+BYTES_MAX = 256 << 10
+"""Of all partitions. What is more is for the tasks, which fetch it at the same time and pass nothing on."""
+
+_LENGTH = Struct(">i")
+_LENGTH_AT = 8
+
+
+class Found(NamedTuple):
+    """At and behind an offset."""
+
+    start: int
+    next_offset: int
+    """Behind the last batch."""
+    ahead: Ahead
+
+
+class Seen(NamedTuple):
+    extent: Extent
+    found: Mapping[TopicPartition, Found]
+    """Of partitions that have more, as far as it is not too much."""
+
+
+NOTHING: Mapping[TopicPartition, Found] = {}
+
+
+async def look_ahead(
+    client: Client, known: Extent, starts: Mapping[TopicPartition, int], *, read_committed: bool
+) -> Seen | None:
+    """From these offsets on. None where not all is as it was known to be: then it has to be asked for anew."""
+    if starts.keys() != known.latest.keys():
+        return None
+    by_leader: dict[int, list[TopicPartition]] = {}
+    for each in starts:
+        by_leader.setdefault(known.leaders[each], []).append(each)
+    requests = {
+        leader: _request(known, {each: starts[each] for each in partitions}, read_committed=read_committed)
+        for leader, partitions in by_leader.items()
+    }
+    try:
+        answers = await asyncio.gather(
+            *(client.ask_node(leader, request, FetchResponse) for leader, request in requests.items())
+        )
+    except ClientError:
+        return None
+    told = dict(_partitions(known, answers))
+    if told.keys() != starts.keys():
+        return None
+    latest = {each: data.last_stable_offset if read_committed else data.high_watermark for each, data in told.items()}
+    earliest = {each: data.log_start_offset for each, data in told.items()}
+    if any(data.error_code or not 0 <= earliest[each] <= starts[each] <= latest[each] for each, data in told.items()):
+        return None
+    return Seen(replace(known, earliest=earliest, latest=latest), _found(starts, told, read_committed=read_committed))
+
+
+def with_found(planned: Range, found: Mapping[TopicPartition, Found]) -> Range:
+    """The range with its records, if all of them were found."""
+    each = found.get(TopicPartition(planned.topic, planned.partition))
+    if each is None or planned.start != each.start or planned.end > each.next_offset:
+        return planned
+    return replace(planned, ahead=each.ahead)
+
+
+def _request(known: Extent, starts: Mapping[TopicPartition, int], *, read_committed: bool) -> FetchRequest:
+    topics: dict[str, list[FetchPartition]] = {}
+    for (topic, partition), start in starts.items():
+        wanted = FetchPartition(partition=partition, fetch_offset=start, partition_max_bytes=BYTES_MAX)
+        topics.setdefault(topic, []).append(wanted)
+    return FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        max_bytes=BYTES_MAX,
+        isolation_level=int(read_committed),
+        topics=tuple(
+            FetchTopic(topic=topic, topic_id=known.topic_ids[topic], partitions=tuple(wanted))
+            for topic, wanted in topics.items()
+        ),
+    )
+
+
+def _partitions(known: Extent, answers: list[FetchResponse]) -> Iterator[tuple[TopicPartition, PartitionData]]:
+    """By the ids of their topics: a broker that goes by names might tell of another topic of the same name."""
+    names = {topic_id: name for name, topic_id in known.topic_ids.items() if topic_id != NO_UUID}
+    for answer in answers:
+        for topic in answer.responses:
+            if topic.topic_id in names:
+                for data in topic.partitions:
+                    yield TopicPartition(names[topic.topic_id], data.partition_index), data
+
+
+def _found(
+    starts: Mapping[TopicPartition, int], told: Mapping[TopicPartition, PartitionData], *, read_committed: bool
+) -> dict[TopicPartition, Found]:
+    found = {}
+    left = BYTES_MAX
+    for each, data in told.items():
+        records = bytes(data.records or b"")  # type: ignore[arg-type]  # what was received is in memory
+        left -= len(records)
+        if left < 0:
+            break
+        next_offset = _behind_last(records)
+        if next_offset is not None:
+            aborted = data.aborted_transactions or () if read_committed else ()
+            ahead = Ahead(records, tuple((one.producer_id, one.first_offset) for one in aborted))
+            found[each] = Found(starts[each], next_offset, ahead)
+    return found
+
+
+def _behind_last(records: bytes) -> int | None:
+    """The offset behind the last whole batch. None where there is none, and where it is one that tasks know better."""
+    last, at = None, 0
+    while len(records) - at >= LOG_OVERHEAD:
+        (length,) = _LENGTH.unpack_from(records, at + _LENGTH_AT)
+        following = at + LOG_OVERHEAD + length
+        if length <= 0 or following > len(records):
+            break
+        last, at = at, following
+    try:
+        return None if last is None else parse_head(records, last).next_offset
+    except CorruptBatch:
+        return None
