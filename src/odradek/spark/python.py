@@ -22,6 +22,8 @@ def without_jars(python: Path) -> Path:
     """A script as long as this process, which starts that Python without Spark's jar on its path.
 
     Spark puts it there, and nothing is imported from it. But each process reads the list of what is in it, and looks
-    there for every module: 40 ms for each, and a first query starts seven.
+    there for every module: 40 ms for each, and a first query starts seven. That Python itself, where no script can be
+    run.
     """
-    return make_shim("python", python, _LEAVE_JARS_OUT) / "bin" / "python"
+    home = make_shim("python", python, _LEAVE_JARS_OUT)
+    return python if home is None else home / "bin" / "python"

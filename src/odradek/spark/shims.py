@@ -1,6 +1,7 @@
 """Scripts that start a program as it is, but for something in its arguments or its environment."""
 
 import atexit
+import os
 import shlex
 import shutil
 import tempfile
@@ -12,10 +13,10 @@ exec {program} "$@"
 """
 
 
-def make_shim(name: str, program: Path, first: str) -> Path:
+def make_shim(name: str, program: Path, first: str) -> Path | None:
     """A directory as long as this process, where `bin` has a script of this name that runs the program.
 
-    `first` is what it does before, in lines of a shell.
+    `first` is what it does before, in lines of a shell. None where no program may be run from the temporary directory.
     """
     home = Path(tempfile.mkdtemp(prefix=f"odradek-{name}-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
@@ -23,4 +24,4 @@ def make_shim(name: str, program: Path, first: str) -> Path:
     shim.parent.mkdir()
     shim.write_text(_SHIM.format(first=first, program=shlex.quote(str(program))), encoding="utf-8")
     shim.chmod(0o755)
-    return home
+    return home if os.access(shim, os.X_OK) else None

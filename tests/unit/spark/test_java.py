@@ -83,6 +83,15 @@ def test_spark_home_is_hidden_from_all_but_the_launcher(tmp_path: Path) -> None:
         assert told == f"{seen} {main}\n"
 
 
+def test_where_no_script_can_be_run_java_runs_without_or_is_not_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("odradek.spark.shims.os.access", lambda path, mode: False)
+    assert without_spark_home(tmp_path) == tmp_path
+    with pytest.raises(NoJava, match="no program may be run from"):
+        shim_home(tmp_path / "java")
+
+
 def test_a_machine_without_any_is_told_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(java, "find_spec", lambda name: None)
     make_java(tmp_path / "old", 'openjdk version "11.0.9"')

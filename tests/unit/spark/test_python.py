@@ -32,3 +32,8 @@ def test_sparks_jar_is_left_out_where_it_comes_first(tmp_path: Path, given: str 
     command = [str(without_jars(python)), "-m", "a b", "*"]
     printed = subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
     assert printed.splitlines() == [left, "-m", "a b", "*"]
+
+
+def test_where_no_script_can_be_run_python_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.spark.shims.os.access", lambda path, mode: False)
+    assert without_jars(tmp_path / "python") == tmp_path / "python"
