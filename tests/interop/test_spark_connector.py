@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +55,9 @@ def brokers(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Ite
         fill(broker.address)
     shutil.copytree(data, copied)
     with kafka.broker(work, [data], SETTINGS) as theirs, running_broker(SETTINGS, directory=copied) as ours:
-        yield Brokers(theirs.address, ours.bootstrap)
+        found = Brokers(theirs.address, ours.bootstrap)
+        await_cleaned(found, "compacted")
+        yield found
 
 
 # --- what is in the topics
@@ -125,6 +128,29 @@ def first_offset(address: str, topic: str) -> int:
         consumer.assign([TopicPartition(topic, 0, 0)])
         (message,) = consumer.consume(1, 60)
         return message.offset() or 0
+    finally:
+        consumer.close()
+
+
+def await_cleaned(brokers: Brokers, topic: str) -> None:
+    """Both clean what is left to clean when they start, each in its own time: now it is the same, and stays so."""
+    before: list[list[int]] = []
+    while (seen := [offsets_in(address, topic) for address in brokers]) != before or seen[0] != seen[1]:
+        before = seen
+        time.sleep(1)
+
+
+def offsets_in(address: str, topic: str) -> list[int]:
+    consumer = Consumer({"bootstrap.servers": address, "group.id": "all", "enable.auto.commit": False})
+    place = TopicPartition(topic, 0, 0)
+    try:
+        _, end = consumer.get_watermark_offsets(place, 60)
+        consumer.assign([place])
+        found = [-1]
+        while found[-1] < end - 1:
+            (message,) = consumer.consume(1, 60)
+            found.append(message.offset() or 0)
+        return found
     finally:
         consumer.close()
 

@@ -32,7 +32,10 @@ def create(bootstrap: str, topic: str) -> None:
 
 
 def produce(bootstrap: str, topic: str, numbers: range, codec: str = "none", transaction: bool | None = None) -> None:
-    """In a transaction that ends with a commit or an abort, if `transaction` says so."""
+    """In a transaction that ends with a commit or an abort, if `transaction` says so; then readers see its end.
+
+    Kafka writes the ends of transactions behind its answer, and lets nobody begin anew before that.
+    """
     setting = {"bootstrap.servers": bootstrap, "compression.type": codec}
     if transaction is not None:
         setting["transactional.id"] = topic
@@ -48,6 +51,7 @@ def produce(bootstrap: str, topic: str, numbers: range, codec: str = "none", tra
     producer.flush()
     if transaction is not None:
         producer.commit_transaction() if transaction else producer.abort_transaction()
+        Producer(setting).init_transactions()
 
 
 def rows(frame: DataFrame) -> list[tuple[object, ...]]:
