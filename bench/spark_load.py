@@ -117,7 +117,7 @@ def _workers() -> list[int]:
                 parents[int(entry.name)] = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             except OSError:  # it is gone
                 continue
-    return [pid for pid in parents if _is_below(pid, parents) and b"pyspark.daemon" in _command(pid)]
+    return [pid for pid in parents if _is_below(pid, parents) and _name(pid) == "pyspark.daemon"]
 
 
 def _is_below(pid: int, parents: dict[int, int]) -> bool:
@@ -128,11 +128,11 @@ def _is_below(pid: int, parents: dict[int, int]) -> bool:
     return False
 
 
-def _command(pid: int) -> bytes:
+def _name(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return Path(f"/proc/{pid}/comm").read_text().rstrip()
     except OSError:
-        return b""
+        return ""
 
 
 def _most_resident_mb(pid: int) -> float:

@@ -150,16 +150,19 @@ def test_a_broker_that_restarts_and_a_stream_that_goes_on(spark: SparkSession, s
         assert sink.numbers() == list(range(100))
 
 
-def workers_of(spark: SparkSession) -> list[int]:
-    """The Python processes that run tasks: the forks of those that Spark has started for that."""
-    jvm = spark.sparkContext._jvm
-    assert jvm is not None
-    driver = int(jvm.java.lang.ProcessHandle.current().pid())
-    told = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+def own_workers() -> list[int]:
+    """The Python processes that run tasks for this one: forks of those that Spark has started for that."""
+    told = subprocess.run(["ps", "-eo", "pid=,ppid=,comm="], capture_output=True, text=True, check=True).stdout
     split = (line.split(None, 2) for line in told.splitlines())
-    processes = [(int(pid), int(parent), args) for pid, parent, args in split]
-    daemons = {pid for pid, parent, args in processes if parent == driver and "pyspark.daemon" in args}
-    return [pid for pid, parent, _ in processes if parent in daemons]
+    processes = {int(pid): (int(parent), name) for pid, parent, name in split}
+    daemons = {pid for pid, (_, name) in processes.items() if name == "pyspark.daemon"}
+    return [pid for pid in daemons if processes[pid][0] in daemons and is_below(os.getpid(), pid, processes)]
+
+
+def is_below(ancestor: int, pid: int, processes: dict[int, tuple[int, str]]) -> bool:
+    while pid in processes and pid != ancestor:
+        pid, _ = processes[pid]
+    return pid == ancestor
 
 
 def test_workers_that_die(spark: SparkSession, odradek_shared_broker: RunningBroker, sink: Sink) -> None:
@@ -168,7 +171,7 @@ def test_workers_that_die(spark: SparkSession, odradek_shared_broker: RunningBro
     produce(broker, topic, range(100))
     with running(lambda: sink.start(stream(spark, broker, topic, minPartitions="4"), once=False)) as query:
         for part in range(1, 4):
-            killed = workers_of(spark)
+            killed = own_workers()
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
             assert killed

@@ -1,8 +1,17 @@
 """The Python of Spark's own processes."""
 
+import atexit
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 
+from odradek.spark import fork_client, fork_server
 from odradek.spark.shims import make_shim
 
 _LEAVE_JARS_OUT = """while :; do
@@ -15,15 +24,64 @@ _LEAVE_JARS_OUT = """while :; do
     *) unset PYTHONPATH ;;
   esac
 done"""
+_FORK = """case $1:$2 in
+  -m:pyspark.*) set -- -I -S {client} {socket} {python} "$@" ;;
+esac"""
 
 
 @cache
-def without_jars(python: Path) -> Path:
-    """A script as long as this process, which starts that Python without Spark's jar on its path.
+def quick_python(python: Path) -> Path:
+    """A script as long as this process, which starts that Python for Spark, only sooner.
 
-    Spark puts it there, and nothing is imported from it. But each process reads the list of what is in it, and looks
-    there for every module: 40 ms for each, and a first query starts seven. That Python itself, where no script can be
-    run.
+    Without Spark's jar on its path: Spark puts it there, and nothing is imported from it, but each process reads the
+    list of what is in it and looks there for every module, for 40 ms. And as a fork of a process that has loaded
+    PySpark and more, where that can be done. It is that Python itself where no script can be run.
     """
-    home = make_shim("python", python, _LEAVE_JARS_OUT)
+    first = _LEAVE_JARS_OUT
+    path = start_fork_server(python)
+    if path is not None:
+        client, *others = (shlex.quote(str(each)) for each in (fork_client.__file__, path, python))
+        first += "\n" + _FORK.format(client=client, socket=others[0], python=others[1])
+    home = make_shim("python", python, first)
     return python if home is None else home / "bin" / "python"
+
+
+def start_fork_server(python: Path) -> Path | None:
+    """As long as this process; returns where it listens. None where there is no way to do so."""
+    if not _forks_can_be_watched() or not Path(fork_client.__file__).exists():
+        return None
+    home = Path(tempfile.mkdtemp(prefix="odradek-fork-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    path = home / "socket"
+    with socket.socket(socket.AF_UNIX) as listening:
+        try:
+            listening.bind(str(path))
+            listening.listen(128)
+            server = subprocess.Popen(
+                [python, "-m", fork_server.__name__, str(listening.fileno())],
+                stdin=subprocess.PIPE,
+                pass_fds=[listening.fileno()],
+                env={**fork_server.PRESET, **os.environ, "PYTHONUNBUFFERED": "YES"},
+                start_new_session=True,  # Ctrl-C in a terminal is for this process alone
+            )
+        except OSError:  # too long a name for a socket, or no such Python
+            return None
+    atexit.register(_end, server)
+    return path
+
+
+def _forks_can_be_watched() -> bool:
+    """On Linux since 5.3, and not where a sandbox forbids it."""
+    if sys.platform != "linux":
+        return False
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return False
+    return True
+
+
+def _end(server: "subprocess.Popen[bytes]") -> None:
+    """Whatever it has forked goes on: Spark ends it."""
+    server.kill()
+    server.communicate()

@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from odradek.spark.java import find_java_home, without_spark_home
-from odradek.spark.python import without_jars
+from odradek.spark.python import quick_python
 from odradek.spark.source import OdradekSource
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -58,7 +58,7 @@ def _quick_python_processes() -> Iterator[None]:
     home = os.environ["JAVA_HOME"]
     if "SPARK_HOME" not in os.environ:
         os.environ["JAVA_HOME"] = str(without_spark_home(Path(home)))
-    os.environ["PYSPARK_PYTHON"] = str(without_jars(Path(sys.executable)))
+    os.environ["PYSPARK_PYTHON"] = str(quick_python(Path(sys.executable)))
     try:
         yield
     finally:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.spark.python import without_jars
+from odradek.spark.python import quick_python
 
 JAR = "/spark 1/jars/spark-core_2.13-4.3.0.jar"
 
@@ -29,11 +29,11 @@ def test_sparks_jar_is_left_out_where_it_comes_first(tmp_path: Path, given: str 
     environ = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     if given is not None:
         environ["PYTHONPATH"] = given
-    command = [str(without_jars(python)), "-m", "a b", "*"]
+    command = [str(quick_python(python)), "-m", "a b", "*"]
     printed = subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
     assert printed.splitlines() == [left, "-m", "a b", "*"]
 
 
 def test_where_no_script_can_be_run_python_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("odradek.spark.shims.os.access", lambda path, mode: False)
-    assert without_jars(tmp_path / "python") == tmp_path / "python"
+    assert quick_python(tmp_path / "python") == tmp_path / "python"
