@@ -23,6 +23,7 @@ from odradek.wire.schema import NO_UUID
 BYTES_MAX = 256 << 10
 """Of all partitions. What is more is for the tasks, which fetch it at the same time and pass nothing on."""
 
+_BASE_OFFSET = Struct(">q")
 _LENGTH = Struct(">i")
 _LENGTH_AT = 8
 
@@ -79,7 +80,15 @@ def with_found(planned: Range, found: Mapping[TopicPartition, Found]) -> Range:
     each = found.get(TopicPartition(planned.topic, planned.partition))
     if each is None or planned.start != each.start or planned.end > each.next_offset:
         return planned
-    return replace(planned, ahead=each.ahead)
+    return replace(planned, ahead=each.ahead._replace(records=_before(each.ahead.records, planned.end)))
+
+
+def _before(records: bytes, end: int) -> bytes:
+    """Without batches that begin at `end` or behind it."""
+    for at in _whole_batches(records):
+        if _BASE_OFFSET.unpack_from(records, at)[0] >= end:
+            return records[:at]
+    return records
 
 
 def _request(known: Extent, starts: Mapping[TopicPartition, int], *, read_committed: bool) -> FetchRequest:
@@ -115,10 +124,11 @@ def _found(
     found = {}
     left = BYTES_MAX
     for each, data in told.items():
-        records = bytes(data.records or b"")  # type: ignore[arg-type]  # what was received is in memory
-        left -= len(records)
+        received: bytes | memoryview = data.records or b""  # type: ignore[assignment]  # it is in memory
+        left -= len(received)
         if left < 0:
             break
+        records = bytes(received)
         next_offset = _behind_last(records)
         if next_offset is not None:
             aborted = data.aborted_transactions or () if read_committed else ()
@@ -129,14 +139,22 @@ def _found(
 
 def _behind_last(records: bytes) -> int | None:
     """The offset behind the last whole batch. None where there is none, and where it is one that tasks know better."""
-    last, at = None, 0
-    while len(records) - at >= LOG_OVERHEAD:
-        (length,) = _LENGTH.unpack_from(records, at + _LENGTH_AT)
-        following = at + LOG_OVERHEAD + length
-        if length <= 0 or following > len(records):
-            break
-        last, at = at, following
+    last = None
+    for at in _whole_batches(records):
+        last = at
     try:
         return None if last is None else parse_head(records, last).next_offset
     except CorruptBatch:
         return None
+
+
+def _whole_batches(records: bytes) -> Iterator[int]:
+    """Where each begins."""
+    at = 0
+    while len(records) - at >= LOG_OVERHEAD:
+        (length,) = _LENGTH.unpack_from(records, at + _LENGTH_AT)
+        following = at + LOG_OVERHEAD + length
+        if length <= 0 or following > len(records):
+            return
+        yield at
+        at = following

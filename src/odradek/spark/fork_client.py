@@ -20,10 +20,13 @@ _READY_S = 5.0
 
 def main(path: str, python: str, arguments: list[str]) -> int:
     server = socket.socket(socket.AF_UNIX)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # until there is somebody to hand it on to
     pid = _ask(server, path, arguments)
     if pid is None:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
         os.execv(python, [python, *arguments])
     signal.signal(signal.SIGTERM, lambda _signal, _frame: _end(pid))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     try:
         ended = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -16,6 +16,7 @@ import re
 import resource
 import runpy
 import select
+import signal
 import socket
 import sys
 import time
@@ -39,16 +40,18 @@ LOADED = (
     "odradek.spark.stream_driver",
     "odradek.spark.stream_reader",
 )
-PRESET = {
-    "PYTHONHASHSEED": "0",
-    "PYTHONUNBUFFERED": "YES",
-    "OMP_NUM_THREADS": "1",
-}
+ALWAYS = {"PYTHONUNBUFFERED": "YES", "OMP_NUM_THREADS": "1"}
+PRESET = {"PYTHONHASHSEED": "0", **ALWAYS}
 """How Spark starts its workers. Processes that plan get none of it, and do not differ by it."""
 
-_DECIDES_AT_START = re.compile(r"PYTHON[A-Z]|LANG|LC_|LD_|MALLOC_|OMP_|OPENBLAS_|MKL_")
+_SPARKS_OWN = "_WORKER_|_UNIX_DOMAIN_|_DAEMON_|_FAULTHANDLER_|_TRACEBACK_|_UDF_"
+_DECIDES_AT_START = re.compile(
+    rf"PYTHON(?!{_SPARKS_OWN})|PYSPARK_ENABLE_|LANG|LC_|LD_|GLIBC_|MALLOC_|OMP_|OPENBLAS_|MKL_|NPY_"
+)
 _ANSWER_S = 1.0
 """How long a client may take for what it has ready."""
+_PAUSE_S = 0.1
+"""Where no connection can be taken, as when too many files are open."""
 _REQUEST_MAX = 8 << 20
 """In bytes. An environment is a few KB; the system lets no program start with one of more than some MB."""
 
@@ -65,7 +68,7 @@ class Request(NamedTuple):
 
 def main(listening: socket.socket) -> None:
     for name in LOADED:
-        with suppress(ImportError):  # then whoever needs it says so
+        with suppress(ImportError, OSError):  # then whoever needs it says so
             import_module(name)
     if _threads() > 1:
         return
@@ -90,17 +93,11 @@ def _serve(listening: socket.socket) -> Request | None:
                 poll.unregister(ready)
                 _tell_end(ready, *waiting.pop(ready))
                 continue
-            connection, _ = listening.accept()
-            got = _receive(connection)
-            if got is None:
-                connection.close()
+            asked = _take(listening)
+            if asked is None:
                 continue
-            request, files = got
-            try:
-                pid = os.fork()
-            except OSError:  # too many processes: whoever asked will hear of it by itself
-                connection.close()
-                continue
+            connection, request, files = asked
+            pid = _fork()
             if pid == 0:
                 for other, (_, client) in waiting.items():
                     os.close(other)
@@ -111,11 +108,46 @@ def _serve(listening: socket.socket) -> Request | None:
                 return request
             for file in files:
                 os.close(file)
-            end = os.pidfd_open(pid)
+            end = None if pid is None else _watch(pid)
+            if pid is None or end is None:
+                connection.close()
+                continue
             waiting[end] = pid, connection
             poll.register(end, select.POLLIN)
             with suppress(OSError):  # a client that was killed
                 connection.sendall(pid.to_bytes(4, "big"))
+
+
+def _take(listening: socket.socket) -> tuple[socket.socket, Request, list[int]] | None:
+    """A client, what it asks for, and its standard files. None where nothing comes of it."""
+    try:
+        connection, _ = listening.accept()
+    except OSError:
+        time.sleep(_PAUSE_S)
+        return None
+    got = _receive(connection)
+    if got is None:
+        connection.close()
+        return None
+    return connection, *got
+
+
+def _fork() -> int | None:
+    """None where there are too many processes: who asked will hear of it when it starts one by itself."""
+    try:
+        return os.fork()
+    except OSError:
+        return None
+
+
+def _watch(pid: int) -> int | None:
+    """A file that is ready when the process ends. None where none can be had; then the process is no more."""
+    try:
+        return os.pidfd_open(pid)
+    except OSError:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return None
 
 
 def _receive(connection: socket.socket) -> tuple[Request, list[int]] | None:
@@ -136,7 +168,7 @@ def _receive(connection: socket.socket) -> tuple[Request, list[int]] | None:
             request = Request(*marshal.loads(body))
             if request.arguments[:1] == ["-m"] and is_as_started(request.environ, os.environ):
                 return request, files
-    except OSError:
+    except (OSError, EOFError, TypeError, ValueError):  # it has gone, or is no client of ours
         pass
     for file in files:
         os.close(file)
@@ -173,10 +205,14 @@ def _become(request: Request) -> None:
     os.environ.update(request.environ)
     time.tzset()
     os.chdir(request.directory)
-    resource.setrlimit(resource.RLIMIT_NOFILE, request.files_limit)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, request.files_limit)
     if not sys.flags.safe_path:
         sys.path[0] = request.directory
-    Path("/proc/self/comm").write_text(module[-15:], encoding="utf-8")  # as top shows it: the arguments stay ours
+    if sys.stderr is None:  # the server was started without one
+        sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    with suppress(OSError):  # as top shows it: the arguments stay ours
+        Path("/proc/self/comm").write_text(module[-15:], encoding="utf-8")
     sys.argv = [module, *arguments]
     sys.modules.pop(module, None)  # it is run, not imported
     runpy.run_module(module, run_name="__main__", alter_sys=True)

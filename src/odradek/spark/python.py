@@ -37,13 +37,14 @@ def quick_python(python: Path) -> Path:
     list of what is in it and looks there for every module, for 40 ms. And as a fork of a process that has loaded
     PySpark and more, where that can be done. It is that Python itself where no script can be run.
     """
-    first = _LEAVE_JARS_OUT
-    path = start_fork_server(python)
-    if path is not None:
-        client, *others = (shlex.quote(str(each)) for each in (fork_client.__file__, path, python))
-        first += "\n" + _FORK.format(client=client, socket=others[0], python=others[1])
-    home = make_shim("python", python, first)
-    return python if home is None else home / "bin" / "python"
+    plain = make_shim("python", python, _LEAVE_JARS_OUT)
+    path = None if plain is None else start_fork_server(python)
+    if plain is None or path is None:
+        return python if plain is None else plain / "bin" / "python"
+    client, listening, program = (shlex.quote(str(each)) for each in (fork_client.__file__, path, python))
+    fork = _FORK.format(client=client, socket=listening, python=program)
+    forking = make_shim("python", python, f"{_LEAVE_JARS_OUT}\n{fork}") or plain
+    return forking / "bin" / "python"
 
 
 def start_fork_server(python: Path) -> Path | None:
@@ -60,8 +61,9 @@ def start_fork_server(python: Path) -> Path | None:
             server = subprocess.Popen(
                 [python, "-m", fork_server.__name__, str(listening.fileno())],
                 stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
                 pass_fds=[listening.fileno()],
-                env={**fork_server.PRESET, **os.environ, "PYTHONUNBUFFERED": "YES"},
+                env={**fork_server.PRESET, **os.environ, **fork_server.ALWAYS},
                 start_new_session=True,  # Ctrl-C in a terminal is for this process alone
             )
         except OSError:  # too long a name for a socket, or no such Python

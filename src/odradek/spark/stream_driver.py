@@ -59,6 +59,8 @@ class StreamDriver:
         """When the cluster was last asked for all of it."""
         self._found = NOTHING
         """Records that came when it was last asked for."""
+        self._looks_ahead_s = float("-inf")
+        """Not before: the last time was for nothing."""
         self._is_available_now = False
         self._own_group_id = f"{options.group_prefix}-{secrets.token_hex(4)}"
         """For a query whose checkpoint has none yet."""
@@ -117,7 +119,10 @@ class StreamDriver:
             if each in begin and end.is_same_topic(Position(topic_ids=extent.topic_ids), each.topic)
         ]
         pieces = split(found, pieces_min=self._options.pieces_min, rows_max=self._options.piece_rows_max)
-        return [with_found(each, self._found) for each in pieces]
+        planned = [with_found(each, self._found) for each in pieces]
+        if self._found is not NOTHING and any(each.ahead is None and each.start < each.end for each in planned):
+            self._looks_ahead_s = self._now_s() + _LOOK_AROUND_S  # a batch of this size is fetched by its tasks
+        return planned
 
     async def _resolve_start(self) -> Position:
         extent = await self._cluster.extent_at_start()
@@ -133,17 +138,21 @@ class StreamDriver:
     def _look(self, start: Position) -> Extent:
         if self._is_available_now and self._extent is not None:
             return self._extent
-        if self._extent is not None and self._now_s() - self._looked_around_s < _LOOK_AROUND_S:
+        now_s = self._now_s()
+        if self._extent is not None and now_s - self._looked_around_s < _LOOK_AROUND_S and now_s >= self._looks_ahead_s:
             seen = self._look_ahead(start, self._extent)
             if seen is not None:
                 self._extent, self._found = seen
                 return self._extent
+            self._looks_ahead_s = now_s + _LOOK_AROUND_S
         self._looked_around_s, self._found = self._now_s(), NOTHING
         self._extent = self._cluster.call(self._extent_for(start))
         return self._extent
 
     def _look_ahead(self, start: Position, known: Extent) -> Seen | None:
-        """None for a query that is not where its topics are."""
+        """None for a query that is not where its topics are, and for one that waits for more than comes at once."""
+        if self._options.limits.rows_min is not None:
+            return None
         if not all(start.is_same_topic(Position(topic_ids=known.topic_ids), topic) for topic in known.topic_ids):
             return None
         read_committed = self._options.reading.read_committed

@@ -146,10 +146,13 @@ def test_only_whole_batches_count() -> None:
 
 
 def test_only_a_range_that_is_all_there_gets_its_records() -> None:
-    ahead = Ahead(b"records", ())
-    found = {ORDERS: Found(5, 8, ahead)}
+    first, second = (base.to_bytes(8, "big") + batch_of([b"x"] * count)[8:] for base, count in ((5, 2), (7, 1)))
+    aborted = ((1, 5),)
+    found = {ORDERS: Found(5, 8, Ahead(first + second, aborted))}
     whole = Range("orders", ORDERS_ID, 0, 5, 8)
-    assert with_found(whole, found).ahead == with_found(replace(whole, end=6), found).ahead == ahead
+    assert with_found(whole, found).ahead == Ahead(first + second, aborted)
+    for end in (6, 7):  # and no more than that
+        assert with_found(replace(whole, end=end), found).ahead == Ahead(first, aborted)
     for other in (replace(whole, start=4), replace(whole, start=6), replace(whole, end=9), replace(whole, partition=1)):
         assert with_found(other, found) == other
 
@@ -162,6 +165,7 @@ class Stage:
 
     def __init__(self, broker: RunningBroker, topic: str) -> None:
         self.broker, self.topic = broker, topic
+        self.now_s = 0.0
         broker.create_topic(topic, 1)
 
     def produce(self, values: list[bytes], **settings: str) -> Producer:
@@ -177,7 +181,7 @@ class Stage:
     def batches(self, **options: str) -> Callable[[], list[Range]]:
         told = {"kafka.bootstrap.servers": self.broker.bootstrap, "subscribe": self.topic, **options}
         found = source_options({**told, "startingOffsets": "earliest"}, streaming=True)
-        driver = StreamDriver(found, Cluster(found), lambda: 0.0)
+        driver = StreamDriver(found, Cluster(found), lambda: self.now_s)
         at = driver.initial()
 
         def next_batch() -> list[Range]:
@@ -223,6 +227,24 @@ def test_pieces_of_a_range_are_fetched_by_those_who_read_them(stage: Stage) -> N
 def test_large_batches_are_fetched_by_those_who_read_them(stage: Stage) -> None:
     next_batch = stage.batches()
     stage.produce([bytes(BYTES_MAX), b"small"])
+    assert [each.ahead for each in next_batch()] == [None]
+
+
+def test_after_a_batch_that_is_too_large_none_are_sent_along_for_a_second(stage: Stage) -> None:
+    next_batch = stage.batches()
+    stage.produce([bytes(BYTES_MAX)])
+    next_batch()
+    for now_s, comes in ((0.5, False), (1.1, True)):
+        stage.now_s = now_s
+        stage.produce([b"small"])
+        assert [each.ahead is not None for each in next_batch()] == [comes]
+
+
+def test_a_stream_that_waits_for_many_rows_fetches_none_meanwhile(stage: Stage) -> None:
+    next_batch = stage.batches(minOffsetsPerTrigger="2", maxTriggerDelay="1h")
+    stage.produce([b"a"])
+    assert [each for each in next_batch() if each.start < each.end] == []
+    stage.produce([b"b"])
     assert [each.ahead for each in next_batch()] == [None]
 
 

@@ -142,7 +142,8 @@ def test_what_decides_at_the_start_of_python() -> None:
     own = {**PRESET, "LANG": "C.UTF-8", "HOME": "/root"}
     assert is_as_started({**own, "HOME": "/tmp", "PYTHON_WORKER_FACTORY_SECRET": "x"}, own)
     assert is_as_started({"LANG": "C.UTF-8"}, own)
-    assert not is_as_started({**own, "LD_PRELOAD": "x.so"}, own)
+    for name in ("LD_PRELOAD", "PYTHONPATH", "PYTHON_GIL", "PYSPARK_ENABLE_NAMEDTUPLE_PATCH"):
+        assert not is_as_started({**own, name: "1"}, own)
     assert not is_as_started({}, own)
 
 
@@ -161,9 +162,21 @@ def test_nothing_is_loaded_that_starts_threads_or_draws_numbers() -> None:
     assert told.stdout == "1\n"
 
 
+def test_a_driver_without_standard_files_has_processes_with_them(work: Path) -> None:
+    os.mkfifo(work / "told")
+    script = f"import os; os.close(1); os.close(2)\n{SESSION.replace('flush=True', 'file=open(sys.argv[1], chr(119))')}"
+    with subprocess.Popen([sys.executable, "-c", script, work / "told"], stdin=subprocess.PIPE) as driver:
+        path = Path((work / "told").read_text(encoding="utf-8").strip())
+        got, told = probe(client(path, "probe"), work)
+        assert got["read"] == "some lines"
+        assert told.stderr.endswith("loaded\n")
+        driver.kill()
+
+
 def test_a_signal_to_end_is_handed_on(server: Path, work: Path) -> None:
     process, _, _ = start_waiting(server, work)
     process.terminate()
+    process.wait()  # its input goes on: that would end it, too
     printed, _ = process.communicate()
     assert printed == "told\n"
     assert process.returncode == 3
@@ -191,6 +204,7 @@ def test_a_server_that_is_killed_takes_nothing_with_it(
     assert told.stderr == "not loaded\n"
     assert process.poll() is None
     process.terminate()
+    process.wait()  # its input goes on: that would end it, too
     printed, _ = process.communicate()
     assert printed == "told\n"
 
@@ -208,13 +222,13 @@ def test_a_server_ends_with_whoever_started_it(session: tuple["subprocess.Popen[
 
 
 def test_bytes_that_are_no_request_stop_nothing(server: Path, work: Path) -> None:
-    for sent in (b"", b"\x00\x00", b"\xff" * 64, b"\x00\x00\x00\x05hello"):
-        with socket.socket(socket.AF_UNIX) as connection:
+    for sent in (b"", b"\x00\x00", b"\xff" * 64, b"\x00\x00\x00\x05hello", b"\x00\x00\x00\x01N"):
+        with socket.socket(socket.AF_UNIX) as connection, suppress(ConnectionError):
             connection.connect(str(server))
             assert connection.recv(1) == b"+"
-            connection.sendall(sent)
+            socket.send_fds(connection, [sent[:4] or b"\x00"], [0, 1, 2])
+            connection.sendall(sent[4:])
             connection.shutdown(socket.SHUT_WR)
-            with suppress(ConnectionResetError):  # it has not read all of it
-                assert connection.recv(1) == b""
+            assert connection.recv(1) == b""  # unless it has not even read all of it
     _, told = probe(client(server, "probe"), work)
     assert told.stderr == "loaded\n"

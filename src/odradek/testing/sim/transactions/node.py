@@ -243,6 +243,7 @@ class _Client:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.granted = self.left = 0
 
     @property
     def is_closed(self) -> bool:
