@@ -28,6 +28,7 @@ from odradek.testing import spark_connector
 
 Job = dict[str, Any]
 _POLL_S = 0.02
+_STREAMS_NOT_COUNTED = 2
 _WAIT_S = 120
 
 
@@ -191,17 +192,18 @@ def stream_to_sink(jobs: list[Job], rounds: int, rate: int, seconds: int) -> dic
 
 
 def _in_turn(jobs: list[Job], rounds: int, once: Callable[[SparkSession, Job], dict[str, float]]) -> dict[str, Any]:
-    """Each job on a new topic in each round."""
+    """Each job on a new topic in each round, after rounds in which Java compiles most of what they run."""
     found: list[list[dict[str, float]]] = [[] for _ in jobs]
     with session(2) as spark:
-        for number in range(rounds + 1):
+        for number in range(-_STREAMS_NOT_COUNTED, rounds):
             order = list(range(len(jobs)))
             for each in reversed(order) if number % 2 else order:
                 options = jobs[each]["options"]
-                topic = f"{options['subscribe']}-{number}"
+                topic = f"{options['subscribe']}-{number + _STREAMS_NOT_COUNTED}"
                 create(options["kafka.bootstrap.servers"], topic, 1)
-                got = once(spark, jobs[each] | {"options": options | {"subscribe": topic}})
-                if number:
+                counts = number >= 0
+                got = once(spark, jobs[each] | {"options": options | {"subscribe": topic}, "counts": counts})
+                if counts:
                     found[each].append(got)
     return {"found": found}
 
@@ -268,7 +270,7 @@ def _produce(job: Job, rate: int, seconds: int) -> None:
     command = [sys.executable, script, json.dumps({**given, "seconds": seconds})]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     late_s = json.loads(done.stdout)["late_s"]
-    if late_s > 1:
+    if late_s > 1 and job["counts"]:
         raise RuntimeError(f"the producer fell behind by {late_s:.1f} s: the machine has too much other work")
 
 
