@@ -115,6 +115,7 @@ class Connection:
         "_writing",
         "close_reason",
         "granted",
+        "granted_to",
         "is_closed",
         "is_reading",
         "last_active",
@@ -154,6 +155,7 @@ class Connection:
         self.granted = 0
         """For the handler, too: bytes that the client may send until its quota is asked, and what is left of them."""
         self.left = 0
+        self.granted_to: str | None = None
         self.last_active = loop.time()
         self.is_closed = False
         self.is_reading = False

@@ -138,7 +138,8 @@ class Produce:
         answer = single_batch.answer(version, call.correlation_id, single, base_offset, append_time, log.start_offset)
         connection = call.connection
         connection.left -= call.size
-        if connection.left < 0 and (wait_ms := self._hold_back(call)):
+        is_granted = connection.left >= 0 and connection.granted_to == call.client_id
+        if not is_granted and (wait_ms := self._hold_back(call)):
             answer = single_batch.throttled(answer, wait_ms)
         call.reply.send((answer,))
         return LATER
@@ -146,7 +147,7 @@ class Produce:
     def _hold_back(self, call: Call) -> int:
         """For how many ms, as its quota asks for it when what was granted to a connection is used up."""
         connection = call.connection
-        wait_ms = self._rates.renew(call, connection)
+        wait_ms = self._rates.renew(call, connection, call.size)
         if wait_ms:
             connection.hold_back(wait_ms)
         return wait_ms
@@ -154,7 +155,8 @@ class Produce:
     def _throttled(self, call: Call, response: ProduceResponse) -> ProduceResponse:
         connection = call.connection
         connection.left -= call.size
-        wait_ms = self._hold_back(call) if connection.left < 0 else 0
+        is_granted = connection.left >= 0 and connection.granted_to == call.client_id
+        wait_ms = 0 if is_granted else self._hold_back(call)
         return replace(response, throttle_time_ms=wait_ms) if wait_ms else response
 
     def _answer(self, call: Call, request: ProduceRequest, response: ProduceResponse) -> ProduceResponse | None:

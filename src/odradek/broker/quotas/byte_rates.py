@@ -20,6 +20,8 @@ class Grant(Protocol):
     """In bytes."""
     left: int
     """Of these. Whoever is below zero has his bytes counted, and gets a new grant."""
+    granted_to: str | None
+    """The client id. Another one on the same connection has his bytes counted, too."""
 
 
 class ByteRates:
@@ -47,8 +49,15 @@ class ByteRates:
         rate = self._sensors.of(client, now_ms)
         return 0 if rate is None else rate.charge(size, now_ms)
 
-    def renew(self, client: Client, grant: Grant) -> int:
-        """The same for what has come since the last grant; with it comes another."""
+    def renew(self, client: Client, grant: Grant, size: int) -> int:
+        """The same for what has come since the last grant; with it comes another.
+
+        `size` is what came now, and is taken off the grant already. One that another holds is left to him.
+        """
+        if grant.granted and grant.granted_to != client.client_id:
+            grant.left += size
+            return self.charge(client, size)
+        grant.granted_to = client.client_id
         now_ms = self._now_ms()
         rate = self._sensors.of(client, now_ms)
         wait_ms, little = 0, _NO_END

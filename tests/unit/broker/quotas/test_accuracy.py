@@ -52,6 +52,7 @@ def produced(bound: float, clients: int, size: int, turn_ms: int, seconds: int =
 class Granted:
     granted: int = 0
     left: int = 0
+    granted_to: str | None = None
 
     @property
     def pair(self) -> tuple[int, int]:
@@ -66,7 +67,7 @@ def produced_over_connections(bound: float, clients: int, size: int, turn_ms: in
     def produce(client: Client) -> tuple[int, int]:
         connection = connections[client]
         connection.left -= size
-        return size, stage.rates.renew(client, connection) if connection.left < 0 else 0
+        return size, stage.rates.renew(client, connection, size) if connection.left < 0 else 0
 
     return stage.run(produce, seconds) / bound / seconds
 
@@ -111,7 +112,7 @@ def test_how_much_of_a_connection_goes_uncounted() -> None:
     def renewed(size: int) -> int:
         connection.left -= size
         assert connection.left < 0
-        return rates.renew(alice, connection)
+        return rates.renew(alice, connection, size)
 
     rates.change(Limits({("bob", ""): BOUND}))
     assert renewed(70) == 0
@@ -127,14 +128,31 @@ def test_how_much_of_a_connection_goes_uncounted() -> None:
     assert connection.pair == (0, 0)
 
 
+def test_a_client_with_another_id_on_the_same_connection_is_counted_by_itself() -> None:
+    free, bound, connection = Client("alice", "free"), Client("alice", "bound"), Granted()
+    rates = ByteRates(Windows(), lambda: 0)
+    rates.change(Limits({("", "bound"): BOUND}))
+
+    def renewed(client: Client, size: int) -> int:
+        connection.left -= size
+        return rates.renew(client, connection, size)
+
+    assert renewed(free, 70) == 0
+    before = connection.pair
+    assert renewed(bound, 8_000_000) == 0
+    assert renewed(bound, 3_000_000) > 0
+    assert connection.pair == before
+    assert connection.granted_to == "free"
+
+
 def test_a_grant_is_taken_back_when_quotas_change() -> None:
     alice, connection, other = Client("alice", "app"), Granted(), Granted()
     rates = ByteRates(Windows(), lambda: 0)
     for limits in (Limits({}), Limits({("alice", ""): 1e15}), Limits({("alice", ""): BOUND}), Limits({})):
         rates.change(limits)
         assert connection.pair == other.pair == (0, 0)
-        rates.renew(alice, connection)
-        rates.renew(alice, other)
+        rates.renew(alice, connection, 0)
+        rates.renew(alice, other, 0)
         assert min(*connection.pair, *other.pair) > 0
 
 

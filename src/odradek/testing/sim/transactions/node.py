@@ -244,6 +244,7 @@ class _Client:
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.granted = self.left = 0
+        self.granted_to: str | None = None
 
     @property
     def is_closed(self) -> bool:
