@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -25,7 +26,7 @@ _LEAVE_JARS_OUT = """while :; do
   esac
 done"""
 _FORK = """case $1:$2 in
-  -m:pyspark.*) set -- -I -S {client} {socket} {python} "$@" ;;
+  -m:pyspark.*) if [ -S {socket} ] && [ -f {client} ]; then set -- -I -S {client} {socket} {python} "$@"; fi ;;
 esac"""
 
 
@@ -37,39 +38,34 @@ def quick_python(python: Path) -> Path:
     list of what is in it and looks there for every module, for 40 ms. And as a fork of a process that has loaded
     PySpark and more, where that can be done. It is that Python itself where no script can be run.
     """
-    plain = make_shim("python", python, _LEAVE_JARS_OUT)
-    path = None if plain is None else start_fork_server(python)
-    if plain is None or path is None:
-        return python if plain is None else plain / "bin" / "python"
-    client, listening, program = (shlex.quote(str(each)) for each in (fork_client.__file__, path, python))
-    fork = _FORK.format(client=client, socket=listening, python=program)
-    forking = make_shim("python", python, f"{_LEAVE_JARS_OUT}\n{fork}") or plain
-    return forking / "bin" / "python"
-
-
-def start_fork_server(python: Path) -> Path | None:
-    """As long as this process; returns where it listens. None where there is no way to do so."""
-    if not _forks_can_be_watched() or not Path(fork_client.__file__).exists():
-        return None
     home = Path(tempfile.mkdtemp(prefix="odradek-fork-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     path = home / "socket"
-    with socket.socket(socket.AF_UNIX) as listening:
-        try:
-            listening.bind(str(path))
-            listening.listen(128)
-            server = subprocess.Popen(
-                [python, "-m", fork_server.__name__, str(listening.fileno())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                pass_fds=[listening.fileno()],
-                env={**fork_server.PRESET, **os.environ, **fork_server.ALWAYS},
-                start_new_session=True,  # Ctrl-C in a terminal is for this process alone
-            )
-        except OSError:  # too long a name for a socket, or no such Python
-            return None
-    atexit.register(_end, server)
-    return path
+    client, listening, program = (shlex.quote(str(each)) for each in (fork_client.__file__, path, python))
+    fork = _FORK.format(client=client, socket=listening, python=program)
+    shim = make_shim("python", python, f"{_LEAVE_JARS_OUT}\n{fork}")
+    if shim is None:
+        return python
+    start_fork_server(python, path)
+    return shim / "bin" / "python"
+
+
+def start_fork_server(python: Path, path: Path) -> None:
+    """As long as this process, to listen there. Where that cannot be done, nobody does."""
+    if not _forks_can_be_watched():
+        return
+    with socket.socket(socket.AF_UNIX) as listening, suppress(OSError):  # too long a name, or no such Python
+        listening.bind(str(path))
+        listening.listen(128)
+        server = subprocess.Popen(
+            [python, "-m", fork_server.__name__, str(listening.fileno())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[listening.fileno()],
+            env={**fork_server.PRESET, **os.environ, **fork_server.ALWAYS},
+            start_new_session=True,  # Ctrl-C in a terminal is for this process alone
+        )
+        atexit.register(_end, server)
 
 
 def _forks_can_be_watched() -> bool:

@@ -57,15 +57,17 @@ import sys, time
 from pathlib import Path
 from odradek.spark.python import start_fork_server
 
-print(start_fork_server(Path(sys.executable)), flush=True)
+path = Path(sys.argv[1])
+start_fork_server(Path(sys.executable), path)
+print(path, flush=True)
 sys.stdin.read()
 """
 
 
 @pytest.fixture(scope="module")
-def server() -> Path:
-    path = start_fork_server(Path(sys.executable))
-    assert path is not None
+def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("server") / "socket"
+    start_fork_server(Path(sys.executable), path)
     return path
 
 
@@ -80,7 +82,7 @@ def work(tmp_path: Path) -> Path:
 def session(work: Path) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
     """A process with a server of its own, and where that listens."""
     with subprocess.Popen(
-        [sys.executable, "-c", SESSION], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", SESSION, work / "socket"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         yield process, Path(process.stdout.readline().strip())
@@ -164,8 +166,10 @@ def test_nothing_is_loaded_that_starts_threads_or_draws_numbers() -> None:
 
 def test_a_driver_without_standard_files_has_processes_with_them(work: Path) -> None:
     os.mkfifo(work / "told")
-    script = f"import os; os.close(1); os.close(2)\n{SESSION.replace('flush=True', 'file=open(sys.argv[1], chr(119))')}"
-    with subprocess.Popen([sys.executable, "-c", script, work / "told"], stdin=subprocess.PIPE) as driver:
+    script = f"import os; os.close(1); os.close(2)\n{SESSION.replace('flush=True', 'file=open(sys.argv[2], chr(119))')}"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, work / "socket", work / "told"], stdin=subprocess.PIPE
+    ) as driver:
         path = Path((work / "told").read_text(encoding="utf-8").strip())
         got, told = probe(client(path, "probe"), work)
         assert got["read"] == "some lines"
