@@ -110,7 +110,7 @@ def _watched_workers() -> Iterator[dict[int, float]]:
 
 
 def _workers() -> list[int]:
-    """Processes that Spark's daemon forked, of this session: descendants of this process."""
+    """Processes that Spark's daemons forked, and they: descendants of this process."""
     parents: dict[int, int] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
