@@ -20,8 +20,10 @@ from odradek.spark.reading.range import Ahead, Range
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from odradek.wire.schema import NO_UUID
 
-BYTES_MAX = 256 << 10
+BYTES_MAX = 512 << 10
 """Of all partitions. What is more is for the tasks, which fetch it at the same time and pass nothing on."""
+BYTES_LEAST = 1
+"""For a question that is not about records: a broker still sends one batch."""
 
 _BASE_OFFSET = Struct(">q")
 _LENGTH = Struct(">i")
@@ -47,7 +49,7 @@ NOTHING: Mapping[TopicPartition, Found] = {}
 
 
 async def look_ahead(
-    client: Client, known: Extent, starts: Mapping[TopicPartition, int], *, read_committed: bool
+    client: Client, known: Extent, starts: Mapping[TopicPartition, int], bytes_max: int, *, read_committed: bool
 ) -> Seen | None:
     """From these offsets on. None where not all is as it was known to be: then it has to be asked for anew."""
     if starts.keys() != known.latest.keys():
@@ -56,8 +58,8 @@ async def look_ahead(
     for each in starts:
         by_leader.setdefault(known.leaders[each], []).append(each)
     requests = {
-        leader: _request(known, {each: starts[each] for each in partitions}, read_committed=read_committed)
-        for leader, partitions in by_leader.items()
+        leader: _request(known, {each: starts[each] for each in mine}, bytes_max, read_committed=read_committed)
+        for leader, mine in by_leader.items()
     }
     try:
         answers = await asyncio.gather(
@@ -80,6 +82,8 @@ def with_found(planned: Range, found: Mapping[TopicPartition, Found]) -> Range:
     each = found.get(TopicPartition(planned.topic, planned.partition))
     if each is None or planned.start != each.start or planned.end > each.next_offset:
         return planned
+    if planned.end == each.next_offset:
+        return replace(planned, ahead=each.ahead)
     return replace(planned, ahead=each.ahead._replace(records=_before(each.ahead.records, planned.end)))
 
 
@@ -91,15 +95,17 @@ def _before(records: bytes, end: int) -> bytes:
     return records
 
 
-def _request(known: Extent, starts: Mapping[TopicPartition, int], *, read_committed: bool) -> FetchRequest:
+def _request(
+    known: Extent, starts: Mapping[TopicPartition, int], bytes_max: int, *, read_committed: bool
+) -> FetchRequest:
     topics: dict[str, list[FetchPartition]] = {}
     for (topic, partition), start in starts.items():
-        wanted = FetchPartition(partition=partition, fetch_offset=start, partition_max_bytes=BYTES_MAX)
+        wanted = FetchPartition(partition=partition, fetch_offset=start, partition_max_bytes=bytes_max)
         topics.setdefault(topic, []).append(wanted)
     return FetchRequest(
         max_wait_ms=0,
         min_bytes=0,
-        max_bytes=BYTES_MAX,
+        max_bytes=bytes_max,
         isolation_level=int(read_committed),
         topics=tuple(
             FetchTopic(topic=topic, topic_id=known.topic_ids[topic], partitions=tuple(wanted))

@@ -33,6 +33,7 @@ LOADED = (
     "pyspark.sql.worker.lookup_data_sources",
     "numpy",
     "llvmlite.binding",
+    "uvloop",
     "odradek.spark.batch_planning",
     "odradek.spark.batch_reader",
     "odradek.spark.reading.compiled",

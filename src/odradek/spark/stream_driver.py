@@ -1,14 +1,12 @@
 """How far each batch of a stream goes, decided in the process that Spark keeps for the source of a running query."""
 
-import asyncio
 import logging
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.ahead import NOTHING, Seen, look_ahead, with_found
+from odradek.spark.ahead import NOTHING, with_found
 from odradek.spark.cluster import Cluster, Extent
 from odradek.spark.losses import Losses, begin_at, find_losses
 from odradek.spark.offsets import Position
@@ -17,6 +15,7 @@ from odradek.spark.planning import limit_bytes, limit_rows, split
 from odradek.spark.progress import Progress
 from odradek.spark.reading.range import Range
 from odradek.spark.resolving import starts_of
+from odradek.spark.watch import Watch
 
 log = logging.getLogger(__name__)
 
@@ -24,15 +23,13 @@ _COMMIT_WAIT_S = 5.0
 _SIZES_KEPT_S = 60.0
 _SIZE_UNKNOWN = 1000.0
 """Of a record, in bytes, where nobody could say: a limit holds also then."""
-_BEHIND_ASKED_MAX = 3
-_BEHIND_PAUSE_S = 0.3
 _AGAIN_S = 0.05
 """Whoever asks again so soon after an answer without news has done nothing meanwhile: Spark does it a hundred times a
 second while no source of a query has any."""
 _NEWS_S = 0.05
 """How long it is then left to wait. With a second source that has news, this is how much later they are heard."""
-_LOOK_AROUND_S = 1.0
-"""How often a stream that keeps up looks for partitions that are new."""
+_AHEAD_PAUSE_S = 1.0
+"""Without records in plans, after a batch that had too many of them."""
 _NO_ID = bytes(16)
 _SKIPPED = "@skipped"
 
@@ -50,18 +47,11 @@ class StreamDriver:
         self._idle_s = float("-inf")
         """When it was last told that there is no news."""
         self._is_by_pattern = options.subscription.pattern is not None
-        self._missing_are_empty = not options.reading.fail_on_data_loss
         self._losses = Losses(fail=options.reading.fail_on_data_loss)
         self._initial: Position | None = None
-        self._extent: Extent | None = None
-        """What there was when it was last asked for; for AvailableNow, when it was first asked for."""
-        self._looked_around_s = float("-inf")
-        """When the cluster was last asked for all of it."""
-        self._found = NOTHING
-        """Records that came when it was last asked for."""
-        self._looks_ahead_s = float("-inf")
-        """Not before: the last time was for nothing."""
-        self._is_available_now = False
+        self._watch = Watch(options, cluster, now_s)
+        self._takes_records_s = float("-inf")
+        """Not before: the last batch was too large."""
         self._own_group_id = f"{options.group_prefix}-{secrets.token_hex(4)}"
         """For a query whose checkpoint has none yet."""
         self._progress: Progress | None = None
@@ -72,7 +62,7 @@ class StreamDriver:
 
     def read_all_there_is_now(self) -> None:
         """And nothing that comes later."""
-        self._is_available_now = True
+        self._watch.is_over = True
 
     def initial(self) -> Position:
         """The same whenever it is asked for: Spark does so twice."""
@@ -101,16 +91,17 @@ class StreamDriver:
 
     def latest(self) -> dict[str, Any] | None:
         """For the query's progress, with what was skipped so far."""
-        if self._extent is None:
+        if self._watch.seen is None:
             return None
-        told = Position(self._extent.latest, self._extent.topic_ids).to_json()
+        extent = self._watch.seen.extent
+        told = Position(extent.latest, extent.topic_ids).to_json()
         return {_SKIPPED: self._losses.skipped, **told} if self._losses.skipped else told
 
     def ranges(self, start: Position, end: Position) -> list[Range]:
         """The same for the same two, as far as the cluster still has what is in them."""
-        extent = self._extent
+        extent, records = self._watch.seen or (None, NOTHING)
         if extent is None or not all(each in extent.latest for each in end.offsets):
-            extent = self._cluster.call(self._cluster.extent(missing_are_empty=self._missing_are_empty))
+            extent = self._watch.look_around()
         self._losses.report(find_losses(_shared(start, end), extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         found = [
@@ -119,9 +110,9 @@ class StreamDriver:
             if each in begin and end.is_same_topic(Position(topic_ids=extent.topic_ids), each.topic)
         ]
         pieces = split(found, pieces_min=self._options.pieces_min, rows_max=self._options.piece_rows_max)
-        planned = [with_found(each, self._found) for each in pieces]
-        if self._found is not NOTHING and any(each.ahead is None and each.start < each.end for each in planned):
-            self._looks_ahead_s = self._now_s() + _LOOK_AROUND_S  # a batch of this size is fetched by its tasks
+        planned = [with_found(each, records) for each in pieces]
+        if records is not NOTHING and self._takes_records and any(each.ahead is None for each in planned):
+            self._takes_records_s = self._now_s() + _AHEAD_PAUSE_S  # a batch of this size is fetched by its tasks
         return planned
 
     async def _resolve_start(self) -> Position:
@@ -136,54 +127,23 @@ class StreamDriver:
         return self._progress
 
     def _look(self, start: Position) -> Extent:
-        if self._is_available_now and self._extent is not None:
-            return self._extent
-        now_s = self._now_s()
-        if self._extent is not None and now_s - self._looked_around_s < _LOOK_AROUND_S and now_s >= self._looks_ahead_s:
-            seen = self._look_ahead(start, self._extent)
-            if seen is not None:
-                self._extent, self._found = seen
-                return self._extent
-            self._looks_ahead_s = now_s + _LOOK_AROUND_S
-        self._looked_around_s, self._found = self._now_s(), NOTHING
-        self._extent = self._cluster.call(self._extent_for(start))
-        return self._extent
+        """Without records for a query that waits for many of them: it would be sent the same ones again and again."""
+        with_records = self._options.limits.rows_min is None and self._takes_records
+        return self._watch.look(start, with_records=with_records).extent
 
-    def _look_ahead(self, start: Position, known: Extent) -> Seen | None:
-        """None for a query that is not where its topics are, and for one that waits for more than comes at once."""
-        if self._options.limits.rows_min is not None:
-            return None
-        if not all(start.is_same_topic(Position(topic_ids=known.topic_ids), topic) for topic in known.topic_ids):
-            return None
-        read_committed = self._options.reading.read_committed
-        return self._cluster.call(look_ahead(self._cluster.client, known, start.offsets, read_committed=read_committed))
+    @property
+    def _takes_records(self) -> bool:
+        return self._now_s() >= self._takes_records_s
 
     def _look_or_wait(self, start: Position) -> Extent:
         """With the query idle, news are waited for: they are heard at once, and for fewer questions."""
         extent = self._look(start)
-        if self._is_available_now or dict(start.offsets) != dict(extent.latest):
+        if self._watch.is_over or dict(start.offsets) != dict(extent.latest):
             return extent
         if self._now_s() - self._idle_s < _AGAIN_S:
             self._cluster.call(self._cluster.until_news(extent, self._news_s))
             extent = self._look(start)
         self._idle_s = self._now_s()
-        return extent
-
-    async def _extent_for(self, start: Position) -> Extent:
-        """A leader that has just been elected may not know yet how far its partition may be read: it is asked again."""
-        extent = await self._cluster.extent(missing_are_empty=self._missing_are_empty)
-        for _ in range(_BEHIND_ASKED_MAX):
-            if not _is_ahead(start.offsets, extent.latest):
-                return extent
-            await asyncio.sleep(_BEHIND_PAUSE_S)
-            extent = await self._cluster.extent(missing_are_empty=self._missing_are_empty)
-        if self._options.reading.read_committed and _is_ahead(start.offsets, extent.latest):
-            # A query that read all so far may be ahead of open transactions: it waits for these, and has lost nothing.
-            ends = await self._cluster.high_watermarks()
-            waits = {
-                each: at for each, at in start.offsets.items() if extent.latest.get(each, at) < at <= ends.get(each, 0)
-            }
-            return replace(extent, latest={**extent.latest, **waits})
         return extent
 
     # --- limits
@@ -203,7 +163,7 @@ class StreamDriver:
     def _waits(self, rows: int) -> bool:
         """Whether a batch of so many rows is to wait for more."""
         limits = self._options.limits
-        if limits.rows_min is None or self._is_available_now:
+        if limits.rows_min is None or self._watch.is_over:
             return False
         now_s = self._now_s()
         if rows < limits.rows_min and (now_s - self._batch_s) * 1000 < limits.delay_ms_max:
@@ -234,7 +194,3 @@ class StreamDriver:
 def _shared(start: Position, end: Position) -> Position:
     """Without partitions that no batch reads any more."""
     return Position({each: at for each, at in start.offsets.items() if each in end.offsets}, start.topic_ids)
-
-
-def _is_ahead(offsets: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> bool:
-    return any(ends.get(each, offset) < offset for each, offset in offsets.items())

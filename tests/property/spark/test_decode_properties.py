@@ -67,7 +67,7 @@ def decoded(
     found = list(Decoder(wanted, setting).decode(visible(batches, (), "orders-3")))
     for each in found:
         each.validate(full=True)
-        assert each.schema == arrow_schema(columns)
+        assert each.schema == arrow_schema(setting.columns)
         assert 0 < each.num_rows <= rows_max
     return found
 

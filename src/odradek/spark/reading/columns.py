@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pyarrow as pa
 
 PLAIN_COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType")
@@ -15,7 +14,8 @@ HEADERS = "headers"
 ALL_COLUMNS = (*PLAIN_COLUMNS, HEADERS)
 
 
-def arrow_schema(columns: Sequence[str]) -> pa.Schema:
+@cache
+def arrow_schema(columns: tuple[str, ...]) -> pa.Schema:
     """What PySpark makes of the schema that Spark has for these columns, every one of them nullable.
 
     PySpark refuses a record batch whose schema is not equal to it.

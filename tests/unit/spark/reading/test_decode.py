@@ -52,7 +52,7 @@ def test_the_schema_is_what_pyspark_expects() -> None:
     assert arrow_schema(ALL_COLUMNS).equals(to_arrow_schema(SPARK_SCHEMA, timezone="UTC"))
     assert tuple(SPARK_SCHEMA.names) == ALL_COLUMNS
     narrow = StructType([SPARK_SCHEMA["value"], SPARK_SCHEMA["timestamp"]])
-    assert arrow_schema(["value", "timestamp"]).equals(to_arrow_schema(narrow, timezone="UTC"))
+    assert arrow_schema(("value", "timestamp")).equals(to_arrow_schema(narrow, timezone="UTC"))
 
 
 def test_batches_of_one_buffer_become_one_record_batch() -> None:

@@ -1,0 +1,108 @@
+"""How far the partitions of a stream go and what comes next in them, asked for again and again."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import replace
+
+from odradek.client.errors import ClientError
+from odradek.model.topic_partition import TopicPartition
+from odradek.spark.ahead import BYTES_LEAST, BYTES_MAX, NOTHING, Seen, look_ahead
+from odradek.spark.cluster import Cluster, Extent, NoSuchTopic
+from odradek.spark.offsets import Position
+from odradek.spark.options import SourceOptions
+
+_AROUND_S = 1.0
+"""How often all of the cluster is asked for, so that partitions are found that are new: in the background."""
+_AROUND_OLD_S = 3.0
+"""After so long without an answer, it is waited for."""
+_BEHIND_ASKED_MAX = 3
+_BEHIND_PAUSE_S = 0.3
+
+
+class Watch:
+    """`now_s` is a clock that never goes back."""
+
+    def __init__(self, options: SourceOptions, cluster: Cluster, now_s: Callable[[], float]) -> None:
+        self._cluster = cluster
+        self._now_s = now_s
+        self._read_committed = options.reading.read_committed
+        self._missing_are_empty = not options.reading.fail_on_data_loss
+        self.seen: Seen | None = None
+        """What there was when it was last looked at."""
+        self.is_over = False
+        """What was seen first is all that will be seen."""
+        self._around: Future[Extent] | None = None
+        self._asked_s = self._around_s = float("-inf")
+        """When the cluster was asked for all of it: the last time, and the last time that it answered."""
+
+    def look(self, start: Position, *, with_records: bool) -> Seen:
+        """What there is now, for a query that is at `start`; with records where that costs nothing more."""
+        if self.is_over and self.seen is not None:
+            return self.seen
+        known = self._known(start)
+        seen = None if known is None else self._cluster.call(self._ahead(known, start, with_records))
+        if seen is None:
+            self._around, self._around_s = None, self._now_s()
+            seen = Seen(self._cluster.call(self._all(start)), NOTHING)
+        self.seen = seen
+        return seen
+
+    def look_around(self) -> Extent:
+        """All there is, without a look at where a query is."""
+        return self._cluster.call(self._extent())
+
+    def _known(self, start: Position) -> Extent | None:
+        """What was seen last, as long as the cluster has the same partitions and leaders; else None."""
+        now_s = self._now_s()
+        if self.seen is None or now_s - self._around_s >= _AROUND_OLD_S:
+            return None
+        known = self.seen.extent
+        if not all(start.is_same_topic(Position(topic_ids=known.topic_ids), topic) for topic in known.topic_ids):
+            return None
+        if self._around is None and now_s - self._around_s >= _AROUND_S:
+            self._around, self._asked_s = self._cluster.begin(self._extent()), now_s
+        elif self._around is not None and self._around.done():
+            around, self._around = self._around, None
+            if not _has_same_places(around, known):
+                return None
+            self._around_s = self._asked_s
+        return known
+
+    async def _ahead(self, known: Extent, start: Position, with_records: bool) -> Seen | None:
+        bytes_max = BYTES_MAX if with_records else BYTES_LEAST
+        committed = self._read_committed
+        return await look_ahead(self._cluster.client, known, start.offsets, bytes_max, read_committed=committed)
+
+    async def _extent(self) -> Extent:
+        return await self._cluster.extent(missing_are_empty=self._missing_are_empty)
+
+    async def _all(self, start: Position) -> Extent:
+        """A leader that has just been elected may not know yet how far its partition may be read: it is asked again."""
+        extent = await self._extent()
+        for _ in range(_BEHIND_ASKED_MAX):
+            if not _is_ahead(start.offsets, extent.latest):
+                return extent
+            await asyncio.sleep(_BEHIND_PAUSE_S)
+            extent = await self._extent()
+        if self._read_committed and _is_ahead(start.offsets, extent.latest):
+            # A query that read all so far may be ahead of open transactions: it waits for these, and has lost nothing.
+            ends = await self._cluster.high_watermarks()
+            waits = {
+                each: at for each, at in start.offsets.items() if extent.latest.get(each, at) < at <= ends.get(each, 0)
+            }
+            return replace(extent, latest={**extent.latest, **waits})
+        return extent
+
+
+def _has_same_places(around: Future[Extent], known: Extent) -> bool:
+    """An error is for whoever asks again."""
+    with contextlib.suppress(ClientError, NoSuchTopic):
+        found = around.result()
+        return found.leaders == known.leaders and found.topic_ids == known.topic_ids
+    return False
+
+
+def _is_ahead(offsets: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> bool:
+    return any(ends.get(each, offset) < offset for each, offset in offsets.items())

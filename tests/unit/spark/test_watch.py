@@ -1,0 +1,148 @@
+"""What a stream asks the cluster, and when."""
+
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from odradek.client.errors import Unreachable
+from odradek.model.address import Address
+from odradek.model.topic_partition import TopicPartition
+from odradek.spark.ahead import BYTES_LEAST, BYTES_MAX, NOTHING, Seen
+from odradek.spark.cluster import Cluster, Extent, NoSuchTopic
+from odradek.spark.offsets import Position
+from odradek.spark.options import source_options
+from odradek.spark.watch import Watch
+
+ORDERS, OTHERS = TopicPartition("orders", 0), TopicPartition("orders", 1)
+ORDERS_ID = bytes(range(16))
+HERE = Position({ORDERS: 5}, {"orders": ORDERS_ID})
+
+
+def extent_of(latest: int = 5, leader: int = 1) -> Extent:
+    return Extent({ORDERS: 0}, {ORDERS: latest}, {"orders": ORDERS_ID}, {ORDERS: leader})
+
+
+class FakeCluster:
+    """Answers at once when it is called, and in the background when it is told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.asked: list[str] = []
+        self.there = extent_of()
+        self.closer: Seen | None = Seen(extent_of(6), {})
+        self.background: list[Future[Any]] = []
+        self.client = None
+
+    async def extent(self, *, missing_are_empty: bool) -> Extent:
+        assert not missing_are_empty
+        self.asked.append("all")
+        return self.there
+
+    async def look_ahead(
+        self, _client: object, known: Extent, starts: object, bytes_max: int, *, read_committed: bool
+    ) -> Seen | None:
+        assert (known.leaders, starts, read_committed) == ({ORDERS: 1}, HERE.offsets, False)
+        self.asked.append({BYTES_MAX: "ahead", BYTES_LEAST: "ends"}[bytes_max])
+        return self.closer
+
+    def call(self, work: Coroutine[Any, Any, Any]) -> Any:
+        try:
+            work.send(None)
+        except StopIteration as done:
+            return done.value
+        raise AssertionError("it waits for something")
+
+    def begin(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
+        work.close()
+        self.asked.append("all, in the background")
+        self.background.append(Future())
+        return self.background[-1]
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    made = FakeCluster()
+    monkeypatch.setattr("odradek.spark.watch.look_ahead", made.look_ahead)
+    return made
+
+
+@pytest.fixture
+def look(cluster: FakeCluster) -> Callable[..., list[str]]:
+    """Looks, after so many seconds, and gives what the cluster was asked for it."""
+    options = source_options({"kafka.bootstrap.servers": "nobody:1", "subscribe": "orders"}, streaming=True)
+    watch = Watch(options, cast("Cluster", cluster), lambda: cluster.now_s)
+
+    def after(seconds: float, start: Position = HERE, *, with_records: bool = True) -> list[str]:
+        cluster.now_s += seconds
+        cluster.asked.clear()
+        expected = cluster.there, NOTHING
+        seen = watch.look(start, with_records=with_records)
+        assert seen == (expected if "all" in cluster.asked else cluster.closer)
+        return cluster.asked
+
+    return after
+
+
+def test_a_stream_that_keeps_up_asks_one_question(look: Callable[..., list[str]]) -> None:
+    assert look(0) == ["all"]
+    assert look(0.1) == ["ahead"]
+    assert look(0.1, with_records=False) == ["ends"]
+
+
+def test_where_not_all_is_as_it_was_all_is_asked_for(look: Callable[..., list[str]], cluster: FakeCluster) -> None:
+    look(0)
+    cluster.closer = None
+    assert look(0.1) == ["ahead", "all"]
+    other = Position(HERE.offsets, {"orders": bytes(15) + b"x"})
+    assert look(0.1, other) == ["all"]
+
+
+def test_once_a_second_all_is_asked_for_and_not_waited_for(
+    look: Callable[..., list[str]], cluster: FakeCluster
+) -> None:
+    look(0)
+    assert look(1.0) == ["all, in the background", "ahead"]
+    assert look(0.5) == ["ahead"]
+    cluster.background[0].set_result(cluster.there)
+    assert look(0.1) == ["ahead"]
+    assert look(0.3) == ["ahead"]
+    assert look(0.1) == ["all, in the background", "ahead"], "a second after it was asked for, not after it came"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        extent_of(leader=2),
+        replace(extent_of(), topic_ids={"orders": bytes(15) + b"x"}),
+        Extent({}, {}, {"orders": ORDERS_ID}, {ORDERS: 1, OTHERS: 1}),
+        NoSuchTopic("orders"),
+        Unreachable(Address("nobody", 1), "gone"),
+    ],
+    ids=["another leads", "another topic", "one more partition", "deleted", "unreachable"],
+)
+def test_what_has_changed_is_asked_for_again(
+    look: Callable[..., list[str]], cluster: FakeCluster, around: Extent | Exception
+) -> None:
+    look(0)
+    look(1.0)
+    if isinstance(around, Exception):
+        cluster.background[0].set_exception(around)
+    else:
+        cluster.background[0].set_result(around)
+    assert look(0.1) == ["all"]
+    assert look(0.1) == ["ahead"]
+
+
+def test_what_does_not_come_is_waited_for_in_the_end(look: Callable[..., list[str]]) -> None:
+    look(0)
+    look(1.0)
+    assert look(1.9) == ["ahead"]
+    assert look(0.1) == ["all"]
+
+
+def test_a_stream_that_lets_time_pass_asks_for_all(look: Callable[..., list[str]]) -> None:
+    look(0)
+    assert look(60) == ["all"]
