@@ -14,7 +14,7 @@ from odradek.client.client import Client
 from odradek.client.errors import ClientError
 from odradek.model.errors import CorruptBatch
 from odradek.model.topic_partition import TopicPartition
-from odradek.records.batch import LOG_OVERHEAD, parse_head
+from odradek.records.batch import LOG_OVERHEAD, MAGIC, MAGIC_AT, parse_head
 from odradek.spark.cluster import Extent
 from odradek.spark.reading.range import Ahead, Range
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
@@ -22,8 +22,8 @@ from odradek.wire.schema import NO_UUID
 
 BYTES_MAX = 512 << 10
 """Of all partitions. What is more is for the tasks, which fetch it at the same time and pass nothing on."""
-BYTES_LEAST = 1
-"""For a question that is not about records: a broker still sends one batch."""
+_BYTES_LEAST = 1
+"""For a question that is not about records: a broker still sends one batch, of those that have come since."""
 
 _BASE_OFFSET = Struct(">q")
 _LENGTH = Struct(">i")
@@ -42,24 +42,30 @@ class Found(NamedTuple):
 class Seen(NamedTuple):
     extent: Extent
     found: Mapping[TopicPartition, Found]
-    """Of partitions that have more, as far as it is not too much."""
+    """Of partitions that have more, as far as it is not too much; NOTHING where records were not asked for."""
 
 
 NOTHING: Mapping[TopicPartition, Found] = {}
 
 
 async def look_ahead(
-    client: Client, known: Extent, starts: Mapping[TopicPartition, int], bytes_max: int, *, read_committed: bool
+    client: Client,
+    known: Extent,
+    starts: Mapping[TopicPartition, int],
+    *,
+    with_records: bool = True,
+    read_committed: bool,
 ) -> Seen | None:
     """From these offsets on. None where not all is as it was known to be: then it has to be asked for anew."""
     if starts.keys() != known.latest.keys():
         return None
-    by_leader: dict[int, list[TopicPartition]] = {}
-    for each in starts:
-        by_leader.setdefault(known.leaders[each], []).append(each)
+    by_leader: dict[int, dict[TopicPartition, int]] = {}
+    for each, start in starts.items():
+        asked = start if with_records else max(start, known.latest[each])
+        by_leader.setdefault(known.leaders[each], {})[each] = asked
+    bytes_max = BYTES_MAX if with_records else _BYTES_LEAST
     requests = {
-        leader: _request(known, {each: starts[each] for each in mine}, bytes_max, read_committed=read_committed)
-        for leader, mine in by_leader.items()
+        leader: _request(known, mine, bytes_max, read_committed=read_committed) for leader, mine in by_leader.items()
     }
     try:
         answers = await asyncio.gather(
@@ -74,7 +80,8 @@ async def look_ahead(
     earliest = {each: data.log_start_offset for each, data in told.items()}
     if any(data.error_code or not 0 <= earliest[each] <= starts[each] <= latest[each] for each, data in told.items()):
         return None
-    return Seen(replace(known, earliest=earliest, latest=latest), _found(starts, told, read_committed=read_committed))
+    found = _found(starts, told, read_committed=read_committed) if with_records else NOTHING
+    return Seen(replace(known, earliest=earliest, latest=latest), found)
 
 
 def with_found(planned: Range, found: Mapping[TopicPartition, Found]) -> Range:
@@ -144,9 +151,12 @@ def _found(
 
 
 def _behind_last(records: bytes) -> int | None:
-    """The offset behind the last whole batch. None where there is none, and where it is one that tasks know better."""
+    """The offset behind the last whole batch. None where there is none, and for what tasks know better: batches that
+    are corrupt, and messages of older formats, which have their last offset in place of the first."""
     last = None
     for at in _whole_batches(records):
+        if records[at + MAGIC_AT] != MAGIC:
+            return None
         last = at
     try:
         return None if last is None else parse_head(records, last).next_offset
@@ -160,7 +170,7 @@ def _whole_batches(records: bytes) -> Iterator[int]:
     while len(records) - at >= LOG_OVERHEAD:
         (length,) = _LENGTH.unpack_from(records, at + _LENGTH_AT)
         following = at + LOG_OVERHEAD + length
-        if length <= 0 or following > len(records):
+        if length <= MAGIC_AT - LOG_OVERHEAD or following > len(records):
             return
         yield at
         at = following

@@ -111,7 +111,7 @@ class StreamDriver:
         ]
         pieces = split(found, pieces_min=self._options.pieces_min, rows_max=self._options.piece_rows_max)
         planned = [with_found(each, records) for each in pieces]
-        if records is not NOTHING and self._takes_records and any(each.ahead is None for each in planned):
+        if records is not NOTHING and any(each.ahead is None for each in planned):
             self._takes_records_s = self._now_s() + _AHEAD_PAUSE_S  # a batch of this size is fetched by its tasks
         return planned
 
@@ -128,12 +128,8 @@ class StreamDriver:
 
     def _look(self, start: Position) -> Extent:
         """Without records for a query that waits for many of them: it would be sent the same ones again and again."""
-        with_records = self._options.limits.rows_min is None and self._takes_records
+        with_records = self._options.limits.rows_min is None and self._now_s() >= self._takes_records_s
         return self._watch.look(start, with_records=with_records).extent
-
-    @property
-    def _takes_records(self) -> bool:
-        return self._now_s() >= self._takes_records_s
 
     def _look_or_wait(self, start: Position) -> Extent:
         """With the query idle, news are waited for: they are heard at once, and for fewer questions."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from odradek.client.errors import ClientError
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.ahead import BYTES_LEAST, BYTES_MAX, NOTHING, Seen, look_ahead
+from odradek.spark.ahead import NOTHING, Seen, look_ahead
 from odradek.spark.cluster import Cluster, Extent, NoSuchTopic
 from odradek.spark.offsets import Position
 from odradek.spark.options import SourceOptions
@@ -17,6 +17,8 @@ _AROUND_S = 1.0
 """How often all of the cluster is asked for, so that partitions are found that are new: in the background."""
 _AROUND_OLD_S = 3.0
 """After so long without an answer, it is waited for."""
+_NOT_AHEAD_S = 1.0
+"""For so long all is asked for, after a question about what comes next was for nothing: some brokers cannot tell."""
 _BEHIND_ASKED_MAX = 3
 _BEHIND_PAUSE_S = 0.3
 
@@ -36,44 +38,58 @@ class Watch:
         self._around: Future[Extent] | None = None
         self._asked_s = self._around_s = float("-inf")
         """When the cluster was asked for all of it: the last time, and the last time that it answered."""
+        self._ahead_s = float("-inf")
+        """Not before is it asked for what comes next alone."""
 
     def look(self, start: Position, *, with_records: bool) -> Seen:
         """What there is now, for a query that is at `start`; with records where that costs nothing more."""
         if self.is_over and self.seen is not None:
             return self.seen
-        known = self._known(start)
-        seen = None if known is None else self._cluster.call(self._ahead(known, start, with_records))
-        if seen is None:
-            self._around, self._around_s = None, self._now_s()
-            seen = Seen(self._cluster.call(self._all(start)), NOTHING)
-        self.seen = seen
-        return seen
+        self.seen = self._look_ahead(start, with_records) or self._look_at_all(start)
+        return self.seen
 
     def look_around(self) -> Extent:
         """All there is, without a look at where a query is."""
         return self._cluster.call(self._extent())
 
+    def _look_ahead(self, start: Position, with_records: bool) -> Seen | None:
+        known = self._known(start)
+        if known is None:
+            return None
+        seen = self._cluster.call(
+            look_ahead(
+                self._cluster.client,
+                known,
+                start.offsets,
+                with_records=with_records,
+                read_committed=self._read_committed,
+            )
+        )
+        if seen is None:
+            self._ahead_s = self._now_s() + _NOT_AHEAD_S
+        return seen
+
+    def _look_at_all(self, start: Position) -> Seen:
+        self._around, self._around_s = None, self._now_s()
+        return Seen(self._cluster.call(self._all(start)), NOTHING)
+
     def _known(self, start: Position) -> Extent | None:
         """What was seen last, as long as the cluster has the same partitions and leaders; else None."""
-        now_s = self._now_s()
-        if self.seen is None or now_s - self._around_s >= _AROUND_OLD_S:
+        if self.seen is None:
             return None
-        known = self.seen.extent
-        if not all(start.is_same_topic(Position(topic_ids=known.topic_ids), topic) for topic in known.topic_ids):
-            return None
-        if self._around is None and now_s - self._around_s >= _AROUND_S:
-            self._around, self._asked_s = self._cluster.begin(self._extent()), now_s
-        elif self._around is not None and self._around.done():
+        known, now_s = self.seen.extent, self._now_s()
+        if self._around is not None and self._around.done():
             around, self._around = self._around, None
             if not _has_same_places(around, known):
                 return None
             self._around_s = self._asked_s
+        if now_s < self._ahead_s or now_s - self._around_s >= _AROUND_OLD_S:
+            return None
+        if not all(start.is_same_topic(Position(topic_ids=known.topic_ids), topic) for topic in known.topic_ids):
+            return None
+        if self._around is None and now_s - self._around_s >= _AROUND_S:
+            self._around, self._asked_s = self._cluster.begin(self._extent()), now_s
         return known
-
-    async def _ahead(self, known: Extent, start: Position, with_records: bool) -> Seen | None:
-        bytes_max = BYTES_MAX if with_records else BYTES_LEAST
-        committed = self._read_committed
-        return await look_ahead(self._cluster.client, known, start.offsets, bytes_max, read_committed=committed)
 
     async def _extent(self) -> Extent:
         return await self._cluster.extent(missing_are_empty=self._missing_are_empty)

@@ -12,9 +12,10 @@ from odradek.client.setting import ClientSetting
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_partition import TopicPartition
+from odradek.records.batch import MAGIC_AT
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
-from odradek.spark.ahead import BYTES_MAX, Found, Seen, look_ahead, with_found
+from odradek.spark.ahead import BYTES_MAX, NOTHING, Found, Seen, look_ahead, with_found
 from odradek.spark.cluster import Cluster, Extent
 from odradek.spark.offsets import Position
 from odradek.spark.options import source_options
@@ -59,12 +60,16 @@ def look(
     answer: Message | None,
     starts: dict[TopicPartition, int],
     *,
+    with_records: bool = True,
     read_committed: bool = False,
     versions: tuple[int, int] | None = None,
+    requests: list[FetchRequest] | None = None,
 ) -> Seen | None:
     """What is seen of a broker that leads all partitions, and answers like this, or not at all."""
 
     def reply(asked: Asked) -> None:
+        if requests is not None and isinstance(asked.request, FetchRequest):
+            requests.append(asked.request)
         if isinstance(asked.request, MetadataRequest):
             node = MetadataResponseBroker(node_id=0, host=broker.address.host, port=broker.address.port)
             asked.reply(MetadataResponse(brokers=(node,), topics=()))
@@ -80,7 +85,7 @@ def look(
         async with broker.serving():
             client = await Client.connect([broker.address], ClientSetting(request_timeout_s=0.3))
             async with client:
-                return await look_ahead(client, known, starts, BYTES_MAX, read_committed=read_committed)
+                return await look_ahead(client, known, starts, with_records=with_records, read_committed=read_committed)
 
     return asyncio.run(run())
 
@@ -91,6 +96,26 @@ def test_edges_and_records_come_in_one_answer() -> None:
     assert seen is not None
     assert (seen.extent.earliest, seen.extent.latest) == ({ORDERS: 2}, {ORDERS: 9})
     assert seen.found == {ORDERS: Found(5, 8, Ahead(records, ()))}
+
+
+def test_without_records_only_what_has_come_since_is_asked_for() -> None:
+    requests: list[FetchRequest] = []
+    answer = answer_of(partition_of(records=batch_of([b"a"], 5)))
+    seen = look(answer, {ORDERS: 3}, with_records=False, requests=requests)
+    assert seen is not None
+    assert (seen.extent.latest, seen.found) == ({ORDERS: 9}, NOTHING)
+    (partition,) = requests[0].topics[0].partitions
+    assert (partition.fetch_offset, partition.partition_max_bytes, requests[0].max_bytes) == (5, 1, 1)
+
+
+def test_messages_of_old_formats_are_left_to_the_tasks() -> None:
+    """Compressed ones have their last offset where batches have their first."""
+    old = bytearray(batch_of([b"a"], 9))
+    old[MAGIC_AT] = 1
+    new = batch_of([b"b"], 10)
+    seen = look(answer_of(partition_of(records=bytes(old) + new, high_watermark=11)), {ORDERS: 5})
+    assert seen is not None
+    assert seen.found == {}
 
 
 def test_where_transactions_are_waited_for_the_end_is_before_open_ones() -> None:
@@ -237,22 +262,20 @@ def test_after_a_batch_that_is_too_large_none_are_sent_along_for_a_second(stage:
     next_batch = stage.batches()
     stage.produce([bytes(BYTES_MAX)])
     next_batch()
-    for now_s, comes in ((0.5, False), (1.1, True)):
+    for now_s, comes in ((0.5, False), (0.9, False), (1.1, True)):
         stage.now_s = now_s
-        for _ in range(2):  # one batch comes anyhow
-            stage.produce([b"small"])
+        stage.produce([b"small"])
         assert [each.ahead is not None for each in next_batch()] == [comes]
 
 
-def test_a_stream_that_waits_for_many_rows_is_sent_one_batch_of_them_meanwhile(stage: Stage) -> None:
-    driver = stage.driver(minOffsetsPerTrigger="3", maxTriggerDelay="1h")
+def test_a_stream_that_waits_for_many_rows_is_sent_none_of_them_before(stage: Stage) -> None:
+    driver = stage.driver(minOffsetsPerTrigger="2", maxTriggerDelay="1h")
     at = driver.advance(driver.initial(), limited=True)
-    for value in (b"a", b"b"):
-        stage.produce([value])
-        assert driver.advance(at, limited=True) == at
-    stage.produce([b"c"])
+    stage.produce([b"a"])
+    assert driver.advance(at, limited=True) == at
+    stage.produce([b"b"])
     end = driver.advance(at, limited=True)
-    assert [(each.end - each.start, each.ahead) for each in driver.ranges(at, end)] == [(3, None)]
+    assert [(each.end - each.start, each.ahead) for each in driver.ranges(at, end)] == [(2, None)]
 
 
 def test_what_was_aborted_is_left_out(stage: Stage) -> None:

@@ -10,7 +10,7 @@ import pytest
 from odradek.client.errors import Unreachable
 from odradek.model.address import Address
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.ahead import BYTES_LEAST, BYTES_MAX, NOTHING, Seen
+from odradek.spark.ahead import NOTHING, Seen
 from odradek.spark.cluster import Cluster, Extent, NoSuchTopic
 from odradek.spark.offsets import Position
 from odradek.spark.options import source_options
@@ -42,10 +42,10 @@ class FakeCluster:
         return self.there
 
     async def look_ahead(
-        self, _client: object, known: Extent, starts: object, bytes_max: int, *, read_committed: bool
+        self, _client: object, known: Extent, starts: object, *, with_records: bool, read_committed: bool
     ) -> Seen | None:
         assert (known.leaders, starts, read_committed) == ({ORDERS: 1}, HERE.offsets, False)
-        self.asked.append({BYTES_MAX: "ahead", BYTES_LEAST: "ends"}[bytes_max])
+        self.asked.append("ahead" if with_records else "ends")
         return self.closer
 
     def call(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -94,10 +94,22 @@ def test_a_stream_that_keeps_up_asks_one_question(look: Callable[..., list[str]]
 
 def test_where_not_all_is_as_it_was_all_is_asked_for(look: Callable[..., list[str]], cluster: FakeCluster) -> None:
     look(0)
-    cluster.closer = None
-    assert look(0.1) == ["ahead", "all"]
     other = Position(HERE.offsets, {"orders": bytes(15) + b"x"})
     assert look(0.1, other) == ["all"]
+    cluster.closer = None
+    assert look(0.1) == ["ahead", "all"]
+    assert look(0.9) == ["all"], "a broker that cannot tell is not asked again for a second"
+    assert look(0.1) == ["ahead", "all"]
+
+
+@pytest.mark.parametrize("pause_s", [1.2, 2.0, 2.9])
+def test_batches_that_are_seconds_apart_do_not_wait_for_all(
+    look: Callable[..., list[str]], cluster: FakeCluster, pause_s: float
+) -> None:
+    look(0)
+    for number in range(9):
+        assert look(pause_s) == ["all, in the background", "ahead"]
+        cluster.background[number].set_result(cluster.there)
 
 
 def test_once_a_second_all_is_asked_for_and_not_waited_for(
