@@ -1,7 +1,7 @@
 """Our Spark source and sink next to Spark's own Kafka connector: ./run bench spark
 
 Both connectors in the same sessions of the same Spark, on the same topics, in turn, round by round after a round that
-does not count, or two of streams; and all of it once with odradek as the broker and once with Apache Kafka. Rows are
+does not count, or four of streams; and all of it once with odradek as the broker and once with Apache Kafka. Rows are
 counted in every query. What a fresh session does first is timed in processes of its own. The table has medians.
 
 --quick has small topics and few rounds, and says little: it shows that all of it runs. The whole needs about 6 GB in

@@ -53,7 +53,7 @@ async def look_ahead(
     known: Extent,
     starts: Mapping[TopicPartition, int],
     *,
-    with_records: bool = True,
+    with_records: bool,
     read_committed: bool,
 ) -> Seen | None:
     """From these offsets on. None where not all is as it was known to be: then it has to be asked for anew."""

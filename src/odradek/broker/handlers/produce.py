@@ -145,7 +145,7 @@ class Produce:
         return LATER
 
     def _hold_back(self, call: Call) -> int:
-        """For how many ms, as its quota asks for it when what was granted to a connection is used up."""
+        """For how many ms, as its quota asks for it: what was granted is used up, or is another client's."""
         connection = call.connection
         wait_ms = self._rates.renew(call, connection, call.size)
         if wait_ms:
