@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TypeVar
 
-from odradek.client.cluster import NO_NODE, ClusterView, read_cluster
+from odradek.client.cluster import NO_NODE, ClusterView, Coordinator, read_cluster
 from odradek.client.connection import Connection
 from odradek.client.errors import ClientError, NoneReachable, Refused
 from odradek.client.setting import ClientSetting, pauses_s
@@ -33,6 +33,8 @@ class Client:
         self._locks: dict[Address, asyncio.Lock] = {}
         self._brokers: dict[int, Address] = {}
         self._controller_id = NO_NODE
+        self.coordinators: dict[tuple[int, str], Coordinator] = {}
+        """By what is coordinated and its name, as far as it was asked for lately."""
 
     @classmethod
     async def connect(cls, bootstrap: Sequence[Address], setting: ClientSetting | None = None) -> "Client":
@@ -100,12 +102,18 @@ class Client:
             try:
                 return await attempt()
             except ClientError as error:
-                if not error.is_passing or loop.time() + pause >= deadline:
+                if not error.is_passing:
                     raise
-            self._brokers.clear()
-            self._controller_id = NO_NODE
+                self._forget()
+                if loop.time() + pause >= deadline:
+                    raise
             await asyncio.sleep(pause)
         raise AssertionError("pauses never end")
+
+    def _forget(self) -> None:
+        self._brokers.clear()
+        self._controller_id = NO_NODE
+        self.coordinators.clear()
 
     # --- connections
 

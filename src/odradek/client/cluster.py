@@ -21,6 +21,13 @@ class PartitionView(NamedTuple):
     offline: tuple[int, ...]
 
 
+class Coordinator(NamedTuple):
+    """Of groups or of transactions."""
+
+    node_id: int
+    address: Address
+
+
 @dataclass(frozen=True, slots=True)
 class TopicView:
     name: str

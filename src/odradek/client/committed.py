@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.client.client import Client
-from odradek.client.coordinators import Coordinator, ask_coordinators
+from odradek.client.cluster import Coordinator
+from odradek.client.coordinators import ask_coordinators
 from odradek.client.errors import ClientError, Refused, refusal
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_LEADER_EPOCH, LeaderEpoch, Offset

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import IntEnum
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from odradek.client.client import Client
+from odradek.client.cluster import Coordinator
 from odradek.client.errors import ClientError, Refused, TooOld, refusal
 from odradek.model.address import Address
 from odradek.model.errors import UnsupportedVersion
@@ -15,6 +16,7 @@ T = TypeVar("T")
 
 _KEYS_MAX = 500
 """In one request: answers have all members of each group, and must stay of a size that fits into memory."""
+_REMEMBERED_MAX = 1000
 
 
 class Of(IntEnum):
@@ -22,11 +24,6 @@ class Of(IntEnum):
 
     GROUPS = 0
     TRANSACTIONS = 1
-
-
-class Coordinator(NamedTuple):
-    node_id: int
-    address: Address
 
 
 Ask = Callable[[Coordinator, Sequence[str]], Awaitable[Mapping[str, T | ClientError]]]
@@ -81,7 +78,7 @@ def _passes(outcome: object) -> bool:
 async def _ask_once(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) -> dict[str, T | ClientError]:
     found: dict[str, T | ClientError] = {}
     by_coordinator: dict[Coordinator, list[str]] = {}
-    for key, coordinator in (await find_coordinators(client, keys, of)).items():
+    for key, coordinator in (await _find_unknown(client, keys, of)).items():
         if isinstance(coordinator, Refused):
             found[key] = coordinator
         else:
@@ -103,6 +100,18 @@ async def _ask_once(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) ->
         ]
     for task in asked:
         found |= task.result()
+    return found
+
+
+async def _find_unknown(client: Client, keys: Sequence[str], of: Of) -> dict[str, Coordinator | Refused]:
+    """Whoever coordinates something no more says so when asked, and the client forgets it then."""
+    known = client.coordinators
+    found: dict[str, Coordinator | Refused] = {key: known[of, key] for key in keys if (of, key) in known}
+    unknown = [key for key in keys if key not in found]
+    for key, coordinator in (await find_coordinators(client, unknown, of)).items():
+        found[key] = coordinator
+        if isinstance(coordinator, Coordinator) and len(known) < _REMEMBERED_MAX:
+            known[of, key] = coordinator
     return found
 
 

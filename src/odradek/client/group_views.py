@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from struct import Struct as Packing
 from typing import TypeVar
 
-from odradek.client.coordinators import Coordinator
+from odradek.client.cluster import Coordinator
 from odradek.model.errors import BadRequest
 from odradek.model.topic_partition import TopicPartition
 from odradek.wire.codec import decode

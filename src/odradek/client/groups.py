@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from odradek.client.brokers import ask_brokers
 from odradek.client.client import Client
-from odradek.client.coordinators import Coordinator, ask_coordinators
+from odradek.client.cluster import Coordinator
+from odradek.client.coordinators import ask_coordinators
 from odradek.client.errors import ClientError, NotServed, Refused, refusal
 from odradek.client.group_views import GroupView, ListedGroup, read_classic, read_modern
 from odradek.model.error_code import ErrorCode

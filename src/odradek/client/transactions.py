@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from odradek.client.brokers import ask_brokers
 from odradek.client.client import Client
-from odradek.client.coordinators import Coordinator, Of, ask_coordinators
+from odradek.client.cluster import Coordinator
+from odradek.client.coordinators import Of, ask_coordinators
 from odradek.client.errors import ClientError, Refused, refusal
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_PRODUCER_ID, ProducerId, TimestampMs

@@ -71,17 +71,18 @@ class StreamDriver:
         return self._initial
 
     def advance(self, start: Position, *, limited: bool) -> Position:
-        """Where the next batch ends; at `start` where there is nothing to do. All before `start` is done by now."""
+        """Where the next batch ends; at `start` where there is nothing to do.
+
+        All before `start` is done by now. Spark says so itself once it knows of a next batch; without one, it does not.
+        """
         group_id = self._options.group_id or start.group or self._own_group_id
         progress = self._committing_to(group_id)
-        try:
-            extent = self._look_or_wait(start)
-        finally:
-            progress.reached(start.offsets)  # afterwards: the next batch need not wait for it
+        extent = self._look_or_wait(start)
         self._losses.report(find_losses(start, extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         ends = self._limited(begin, extent) if limited else dict(extent.latest)
         if all(ends[each] == offset for each, offset in begin.items()):
+            progress.reached(start.offsets)
             progress.wait(_COMMIT_WAIT_S)
         return Position(ends, extent.topic_ids, None if self._options.group_id else group_id)
 

@@ -298,6 +298,24 @@ def test_commits_have_an_outcome_for_each_partition() -> None:
     run(test)
 
 
+def test_a_coordinator_is_looked_for_once_and_anew_where_it_moved() -> None:
+    async def test(cluster: Cluster, client: Client) -> None:
+        cluster.answers[OffsetCommitRequest] = committing
+
+        async def commit(group_id: str) -> list[int]:
+            assert await commit_offsets(client, group_id, {ORDERS: Committed(Offset(4))}) == {ORDERS: None}
+            return [len(cluster.asked(number, FindCoordinatorRequest)) for number in (1, 2)]
+
+        assert [await commit("a"), await commit("a")] == [[1, 0], [1, 0]]
+        assert await commit("b") == [2, 0]
+        cluster.refusals = [ErrorCode.NOT_COORDINATOR]
+        assert sum(await commit("a")) == 3
+        assert sum(await commit("b")) == 4  # with one, all that was known is forgotten
+        assert sum(await commit("b")) == 4
+
+    run(test)
+
+
 def test_what_is_refused_to_a_group_is_refused_to_all_its_partitions() -> None:
     async def test(cluster: Cluster, client: Client) -> None:
         cluster.answers[OffsetDeleteRequest] = lambda request, code: OffsetDeleteResponse(error_code=code)

@@ -6,8 +6,9 @@ from typing import TypeVar
 
 from odradek import __version__
 from odradek.client.client import Client
+from odradek.client.cluster import Coordinator
 from odradek.client.committed import Committed
-from odradek.client.coordinators import Coordinator, Of, ask_coordinators
+from odradek.client.coordinators import Of, ask_coordinators
 from odradek.client.errors import ClientError, Refused
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_LEADER_EPOCH, Offset, ProducerId
