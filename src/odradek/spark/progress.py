@@ -1,9 +1,9 @@
 """Progress of a stream, committed as an ordinary consumer group: so lag shows in every tool."""
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
-from concurrent.futures import Future, TimeoutError
 
 from odradek.client.committed import Committed, commit_offsets
 from odradek.client.errors import ClientError
@@ -13,58 +13,85 @@ from odradek.spark.cluster import Cluster
 
 log = logging.getLogger(__name__)
 
+_APART_S = 0.25
+"""Commits of a query with many small batches: each is work for the broker, and who looks at lag sees no difference."""
 _PAUSE_S = 1.0
+"""After a commit that failed."""
 
 
 class Progress:
-    """Commits behind the query's back: what fails is logged and tried again, and never stops a query."""
+    """Commits behind the query's back: what fails is logged and tried again, and never stops a query.
+
+    Given its work from Spark's thread, it does all of it on the loop of the clients.
+    """
 
     def __init__(self, cluster: Cluster, group_id: str) -> None:
         self.group_id = group_id
         self._cluster = cluster
         self._wanted: dict[TopicPartition, int] = {}
         self._committed: dict[TopicPartition, int] = {}
-        self._under_way: Future[None] | None = None
+        self._committed_s = float("-inf")
+        """When, by the clock of the loop."""
+        self._one_at_a_time = asyncio.Lock()
+        self._is_waited_for = asyncio.Event()
         self._waited_for: Mapping[TopicPartition, int] | None = None
         self._told = ""
 
     def reached(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """All before these offsets is done. Returns at once."""
+        """All before these offsets is done. Returns at once; it is committed soon."""
         self._wanted = dict(offsets)
-        self._begin()
+        if self._is_behind():
+            self._cluster.begin(self._keep_up())
 
     def wait(self, timeout_s: float) -> None:
         """Until all that was reached is committed, but not longer than this, and only once for the same offsets."""
         if self._waited_for == self._wanted:
             return
         self._waited_for = self._wanted
+        catching_up = self._cluster.begin(self._catch_up())
         try:
-            while (under_way := self._begin()) is not None:
-                under_way.result(timeout_s)
+            catching_up.result(timeout_s)
         except TimeoutError:
+            catching_up.cancel()
             log.warning("the progress of group %s is not committed yet", self.group_id)
-
-    def _begin(self) -> Future[None] | None:
-        """What commits, if there is something to commit. It may have ended just before it was given more to do."""
-        if self._is_behind() and (self._under_way is None or self._under_way.done()):
-            self._under_way = self._cluster.begin(self._commit())
-        return self._under_way if self._is_behind() else None
 
     def _is_behind(self) -> bool:
         return any(self._committed.get(each) != offset for each, offset in self._wanted.items())
 
+    # --- on the loop
+
+    async def _keep_up(self) -> None:
+        if not self._one_at_a_time.locked():  # whoever has it goes on until nothing is left
+            async with self._one_at_a_time:
+                await self._commit()
+
+    async def _catch_up(self) -> None:
+        self._is_waited_for.set()
+        async with self._one_at_a_time:
+            await self._commit()
+
     async def _commit(self) -> None:
         while self._is_behind():
+            await self._keep_apart()
             wanted = self._wanted
             changed = {each: at for each, at in wanted.items() if self._committed.get(each) != at}
             trouble = await self._commit_once(changed)
             if trouble is None:
                 self._committed |= changed
+                self._committed_s = asyncio.get_running_loop().time()
                 continue
             if trouble != self._told:
                 log.warning("the progress of group %s is not committed: %s", self.group_id, trouble)
                 self._told = trouble
             await asyncio.sleep(_PAUSE_S)
+
+    async def _keep_apart(self) -> None:
+        """From the last commit, unless somebody waits for this one."""
+        left_s = self._committed_s + _APART_S - asyncio.get_running_loop().time()
+        if left_s > 0:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._is_waited_for.wait(), left_s)
+        self._is_waited_for.clear()
 
     async def _commit_once(self, offsets: dict[TopicPartition, int]) -> str | None:
         """None, or why it failed."""
