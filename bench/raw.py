@@ -84,9 +84,9 @@ class Raw:
         while min(self.end_offsets(topic, partitions)) < 0:
             time.sleep(0.001)
 
-    def produce(self, topic: str, batch: bytes | bytearray) -> int:
-        """To partition 0; returns the error code."""
-        answer = self.ask(produce_request(topic, 0, batch, 1), ProduceResponse, PRODUCE_VERSION)
+    def produce(self, topic: str, batch: bytes | bytearray, partition: int = 0) -> int:
+        """Returns the error code."""
+        answer = self.ask(produce_request(topic, partition, batch, 1), ProduceResponse, PRODUCE_VERSION)
         return answer.responses[0].partition_responses[0].error_code
 
     def close(self) -> None:

@@ -150,17 +150,30 @@ def _there_and_back(steps: Iterable[Step], number: int) -> list[Step]:
 
 
 def measure_stream(stage: Stage) -> None:
+    _measure_stream(stage, 6)
+
+
+def measure_stream_of_one(stage: Stage) -> None:
+    _measure_stream(stage, 1)
+
+
+def _measure_stream(stage: Stage, partitions: int) -> None:
+    events = f"{RATE:,} events/s in {partitions} partition{'s' if partitions > 1 else ''}"
     load = {"rounds": stage.sizes.rounds * STREAM_TIMES, "rate": RATE, "seconds": stage.sizes.stream_s}
     works = (
-        ("stream", f"{RATE:,} events/s to foreachBatch", NOT_ABOVE),
-        ("stream_to_sink", f"{RATE:,} events/s to a topic", at_most(1.5)),
+        ("stream", f"{events} to foreachBatch", NOT_ABOVE),
+        ("stream_to_sink", f"{events} to a topic", at_most(1.5)),
     )
     for work, what, bar in works:
         for broker, running_broker in stage.brokers.items():
             options = {"kafka.bootstrap.servers": running_broker.address}
             sides = (THEIRS, OURS)
             jobs = [
-                {"format": FORMATS[side], "options": options | {"subscribe": f"{work}-{FORMATS[side]}"}}
+                {
+                    "format": FORMATS[side],
+                    "options": options | {"subscribe": f"{work}-{partitions}-{FORMATS[side]}"},
+                    "partitions": partitions,
+                }
                 for side in sides
             ]
             for side, found in zip(sides, run_spark(work, jobs=jobs, **load)["found"], strict=True):
@@ -200,6 +213,7 @@ PARTS: dict[str, Callable[[Stage], None]] = {
     "first": measure_first,
     "growth": measure_growth,
     "stream": measure_stream,
+    "stream-of-one": measure_stream_of_one,
     "write": measure_write,
     "memory": measure_memory,
 }

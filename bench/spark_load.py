@@ -202,7 +202,7 @@ def _in_turn(jobs: list[Job], rounds: int, once: Callable[[SparkSession, Job], d
             for each in reversed(order) if number % 2 else order:
                 options = jobs[each]["options"]
                 topic = f"{options['subscribe']}-{number + _STREAMS_NOT_COUNTED}"
-                create(options["kafka.bootstrap.servers"], topic, 1)
+                create(options["kafka.bootstrap.servers"], topic, jobs[each]["partitions"])
                 counts = number >= 0
                 got = once(spark, jobs[each] | {"options": options | {"subscribe": topic}, "counts": counts})
                 if counts:
@@ -268,6 +268,7 @@ def _await_idle(query: Any) -> None:
 def _produce(job: Job, rate: int, seconds: int) -> None:
     options = job["options"]
     given = {"address": options["kafka.bootstrap.servers"], "topic": options["subscribe"], "rate": rate}
+    given["partitions"] = job["partitions"]
     script = str(Path(__file__).with_name("spark_topics.py"))
     command = [sys.executable, script, json.dumps({**given, "seconds": seconds})]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

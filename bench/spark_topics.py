@@ -103,8 +103,13 @@ def _send(pipe: Pipe) -> None:
     pipe.sock.close()
 
 
-def steady(address: str, topic: str, rate: int, seconds: int, value_bytes: int = 100) -> dict[str, float]:
-    """Records that say when they were sent, ten in a batch. Returns how late the last one was."""
+def steady(
+    address: str, topic: str, partitions: int, rate: int, seconds: int, value_bytes: int = 100
+) -> dict[str, float]:
+    """Records that say when they were sent, ten in a batch, to one partition after the other.
+
+    Returns how late the last one was.
+    """
     per_batch = 10
     raw = Raw(address)
     begin, late = time.perf_counter(), 0.0
@@ -115,7 +120,7 @@ def steady(address: str, topic: str, rate: int, seconds: int, value_bytes: int =
             time.sleep(-late)
         value = SENT_AT.pack(time.time_ns()).ljust(value_bytes, b".")
         records = [Record(Offset(n), TimestampMs(time.time_ns() // 1_000_000), None, value) for n in range(per_batch)]
-        if raw.produce(topic, build_batch(records)):
+        if raw.produce(topic, build_batch(records), number % partitions):
             raise RuntimeError(f"{topic} did not take a batch")
     raw.close()
     return {"late_s": max(late, 0.0)}

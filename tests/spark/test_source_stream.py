@@ -86,6 +86,34 @@ def running(start: Callable[[], StreamingQuery]) -> Iterator[StreamingQuery]:
         query.stop()
 
 
+def test_a_small_batch_has_as_many_tasks_as_run_at_once_also_when_it_comes_again(
+    spark: SparkSession, odradek_shared_broker: RunningBroker, finished: Finished, tmp_path: Path
+) -> None:
+    broker, topic = odradek_shared_broker, f"streamed-{next(_NUMBERS)}"
+    broker.create_topic(topic, 5)
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    for value in range(50):
+        producer.produce(topic, str(value), partition=value % 5)
+    producer.flush()
+    seen: list[list[list[int]]] = []
+
+    def take(rows: DataFrame, _: int) -> None:
+        seen.append([sorted(row.number for row in task) for task in rows.rdd.glom().collect()])
+        if len(seen) == 1:
+            raise RuntimeError("so that it comes again")
+
+    def start(**options: str) -> Callable[[], StreamingQuery]:
+        writer = stream(spark, broker, topic, **options).writeStream.trigger(availableNow=True)
+        return writer.option("checkpointLocation", str(tmp_path / "checkpoint")).foreachBatch(take).start
+
+    with pytest.raises(StreamingQueryException, match="so that it comes again"):
+        finished(start())
+    finished(start(maxPartitions="1"))  # which is for the next batch
+    assert len(seen[0]) == 2
+    assert sorted(number for task in seen[0] for number in task) == list(range(50))
+    assert seen[1] == seen[0]
+
+
 def test_what_is_there_now_in_limited_batches_and_the_rest_after_a_restart(
     spark: SparkSession,
     odradek_shared_broker: RunningBroker,

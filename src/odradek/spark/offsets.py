@@ -1,9 +1,10 @@
 """Offsets of many partitions as JSON: what users write into options, and what Spark keeps in its checkpoint.
 
-A checkpoint has the form of Spark's own Kafka connector, with two things more: the id of each topic, and the group that
-progress is committed to, if the source has made up its name. No topic can have the names of these two.
+A checkpoint has the form of Spark's own Kafka connector, with three things more: the id of each topic, the group that
+progress is committed to, if the source has made up its name, and how many tasks share the partitions of the batch that
+ends there, if they do. No topic can have the names of these.
 
-    {"@group": "odradek-spark-7f3a", "orders": {"0": 12, "1": 5, "id": "kyV0WOiUTuGXJiD1gRsTVw"}}
+    {"@group": "odradek-spark-7f3a", "@tasks": 2, "orders": {"0": 12, "1": 5, "id": "kyV0WOiUTuGXJiD1gRsTVw"}}
 """
 
 import json
@@ -21,6 +22,7 @@ EARLIEST = -2
 """In place of an offset: the first record."""
 
 _GROUP = "@group"
+_TASKS = "@tasks"
 _ID = "id"
 _NO_ID = bytes(16)
 
@@ -37,10 +39,13 @@ class Position:
     topic_ids: Mapping[str, bytes] = field(default_factory=dict)
     """Of those topics whose ids are known."""
     group: str | None = None
+    tasks: int | None = None
+    """At most so many read the batch that ends here: kept, so that a batch that comes again has the same tasks."""
 
     def to_json(self) -> dict[str, Any]:
         """In one order, whatever the order of its parts: Spark compares the text."""
-        told: dict[str, Any] = {} if self.group is None else {_GROUP: self.group}
+        named = {_GROUP: self.group, _TASKS: self.tasks}
+        told: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
         for topic, partition in sorted(self.offsets):
             told.setdefault(topic, {})[str(partition)] = self.offsets[TopicPartition(topic, partition)]
         for topic in told.keys() & self.topic_ids.keys():
@@ -52,11 +57,14 @@ class Position:
         """Raises InvalidOffsets."""
         offsets: dict[TopicPartition, int] = {}
         topic_ids: dict[str, bytes] = {}
-        group = None
+        group = tasks = None
         try:
             for topic, inner in told.items():
                 if topic == _GROUP:
                     group = str(inner)
+                    continue
+                if topic == _TASKS:
+                    tasks = int(inner)
                     continue
                 for name, value in inner.items():
                     if name == _ID:
@@ -66,7 +74,7 @@ class Position:
         except (AttributeError, TypeError, ValueError):
             text = _shortened(json.dumps(told))
             raise InvalidOffsets(f"the checkpoint is not of this source: no offsets of topics are in {text}") from None
-        return cls(offsets, topic_ids, group)
+        return cls(offsets, topic_ids, group, tasks)
 
     def is_same_topic(self, other: "Position", topic: str) -> bool:
         """Whether both mean the same topic, as far as both know its id."""

@@ -10,10 +10,14 @@ from pyspark.sql import SparkSession
 
 from odradek.spark.java import find_java_home, without_spark_home
 from odradek.spark.python import quick_python
+from odradek.spark.slots import slots_of, told
 from odradek.spark.source import OdradekSource
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, which may have been told of a cluster."""
+_DEFAULT_MASTER = "local[*]"
+_MASTER_ELSEWHERE = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
+"""Where these are set, another master may be the default."""
 _HERE = {
     # Over TCP, Spark's Python processes hear of each task 40 ms late: its JVM leaves Nagle's algorithm on, and sends a
     # task in two parts. Not elsewhere: in the temporary directory of a container, a socket's path may be too long.
@@ -44,7 +48,10 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     for name, value in {**(_HERE if runs_here else {}), **configs}.items():
         builder = builder.config(name, value)
     runs_this_python = os.environ.get("PYSPARK_PYTHON") == sys.executable
-    with _quick_python_processes() if is_new and runs_here and runs_this_python else nullcontext():
+    if master is None and runs_here and not any(name in os.environ for name in _MASTER_ELSEWHERE):
+        master = configs.get("spark.master", _DEFAULT_MASTER)
+    slots = slots_of(master or "")
+    with told(slots), _quick_python_processes() if is_new and runs_here and runs_this_python else nullcontext():
         spark = builder.getOrCreate()
     if not runs_this_python:
         # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.

@@ -2,7 +2,7 @@
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from odradek.model.topic_partition import TopicPartition
@@ -30,20 +30,28 @@ _NEWS_S = 0.05
 """How long it is then left to wait. With a second source that has news, this is how much later they are heard."""
 _AHEAD_PAUSE_S = 1.0
 """Without records in plans, after a batch that had too many of them."""
+_SMALL_ROWS = 50_000
+"""A batch with no more offsets has no more tasks than can run at the same time."""
 _NO_ID = bytes(16)
 _SKIPPED = "@skipped"
 
 
 class StreamDriver:
-    """`now_s` is a clock that never goes back."""
+    """`now_s` is a clock that never goes back; so many tasks as `slots` run at the same time, if it is known."""
 
     def __init__(
-        self, options: SourceOptions, cluster: Cluster, now_s: Callable[[], float], news_s: float = _NEWS_S
+        self,
+        options: SourceOptions,
+        cluster: Cluster,
+        now_s: Callable[[], float],
+        news_s: float = _NEWS_S,
+        slots: int | None = None,
     ) -> None:
         self._options = options
         self._cluster = cluster
         self._now_s = now_s
         self._news_s = news_s
+        self._slots = slots
         self._idle_s = float("-inf")
         """When it was last told that there is no news."""
         self._is_by_pattern = options.subscription.pattern is not None
@@ -81,10 +89,13 @@ class StreamDriver:
         self._losses.report(find_losses(start, extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         ends = self._limited(begin, extent) if limited else dict(extent.latest)
-        if all(ends[each] == offset for each, offset in begin.items()):
+        named_group = None if self._options.group_id else group_id
+        sizes = [ends[each] - offset for each, offset in begin.items() if ends[each] > offset]
+        if not sizes:
             progress.reached(start.offsets)
             progress.wait(_COMMIT_WAIT_S)
-        return Position(ends, extent.topic_ids, None if self._options.group_id else group_id)
+            return Position(ends, extent.topic_ids, named_group, start.tasks)
+        return Position(ends, extent.topic_ids, named_group, self._tasks(sizes))
 
     def done(self, position: Position) -> None:
         if self._progress is not None:
@@ -142,6 +153,14 @@ class StreamDriver:
             extent = self._look(start)
         self._idle_s = self._now_s()
         return extent
+
+    def _tasks(self, sizes: Sequence[int]) -> int | None:
+        """How many share partitions with so many offsets; None where each has its own."""
+        options = self._options
+        tasks = options.tasks_max
+        if tasks is None and options.pieces_min is None and options.piece_rows_max is None:
+            tasks = self._slots if sum(sizes) <= _SMALL_ROWS else None
+        return tasks if tasks is not None and tasks < len(sizes) else None
 
     # --- limits
 

@@ -53,8 +53,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         from odradek.spark.planning import gather
 
         with told_in_one_line():
-            ranges = self._driving().ranges(Position.from_json(start), Position.from_json(end))
-            return [InputPartition(each) for each in gather(ranges, self._options.tasks_max)]
+            until = Position.from_json(end)
+            ranges = self._driving().ranges(Position.from_json(start), until)
+            return [InputPartition(each) for each in gather(ranges, until.tasks or self._options.tasks_max)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return told_while_reading(in_task(read_ranges(partition.value, self._options.reading)))
@@ -66,10 +67,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def _driving(self) -> StreamDriver:
         if self._driver is None:
+            import os
             import time
 
             from odradek.spark.cluster import Cluster
+            from odradek.spark.slots import slots_here
             from odradek.spark.stream_driver import StreamDriver
 
-            self._driver = StreamDriver(self._options, Cluster(self._options), time.monotonic)
+            slots = slots_here(os.environ)
+            self._driver = StreamDriver(self._options, Cluster(self._options), time.monotonic, slots=slots)
         return self._driver

@@ -22,7 +22,8 @@ def test_the_text_of_a_checkpoint_does_not_depend_on_the_order_of_its_parts() ->
 
 
 def test_a_checkpoint_is_read_back() -> None:
-    position = Position({TopicPartition("orders", 0): 12}, {"orders": ORDERS}, "group")
+    position = Position({TopicPartition("orders", 0): 12}, {"orders": ORDERS}, "group", 2)
+    assert position.to_json()["@tasks"] == 2
     assert Position.from_json(json.loads(json.dumps(position.to_json()))) == position
 
 
@@ -32,7 +33,7 @@ def test_a_checkpoint_of_sparks_own_connector_has_no_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [{"orders": 3}, {"orders": {"x": 1}}, {"orders": {"0": None}}, {"orders": {"id": "?"}}]
+    "told", [{"@tasks": "x"}, {"orders": 3}, {"orders": {"x": 1}}, {"orders": {"0": None}}, {"orders": {"id": "?"}}]
 )
 def test_a_checkpoint_of_another_source_is_refused(told: dict[str, object]) -> None:
     with pytest.raises(InvalidOffsets, match="the checkpoint is not of this source"):

@@ -32,6 +32,7 @@ class Stage:
         self.topic = f"stream-{next(_NUMBERS)}"
         self.now_s = 0.0
         self.news_s = 0.01
+        self.slots: int | None = None
         self.admin = AdminClient({"bootstrap.servers": broker.bootstrap})
 
     def create(self, partitions: int = 1, **configs: str) -> None:
@@ -59,7 +60,7 @@ class Stage:
         if "subscribePattern" not in options and "assign" not in options:
             told["subscribe"] = self.topic
         found = source_options({**told, **options}, streaming=True)
-        return StreamDriver(found, Cluster(found), lambda: self.now_s, self.news_s)
+        return StreamDriver(found, Cluster(found), lambda: self.now_s, self.news_s, self.slots)
 
     def offsets(self, position: Position) -> list[int]:
         return [offset for _, offset in sorted(position.offsets.items())]
@@ -336,6 +337,34 @@ def test_large_batches_are_cut_into_pieces(stage: Stage) -> None:
         driver = stage.driver(**option)
         start = driver.initial()
         assert len(driver.ranges(start, driver.advance(start, limited=True))) == expected
+
+
+def tasks(driver: StreamDriver, start: Position) -> int | None:
+    """How many share the partitions of the next batch, which is the same wherever it is asked for."""
+    end = driver.advance(start, limited=True)
+    assert end.offsets != start.offsets
+    assert driver.advance(end, limited=True).to_json() == end.to_json()
+    return end.tasks
+
+
+def test_a_small_batch_has_no_more_tasks_than_run_at_the_same_time(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.create(4)
+    for partition in range(3):
+        stage.produce(2, partition)
+    start = stage.driver().initial()
+    assert tasks(stage.driver(), start) is None
+    stage.slots = 3
+    assert tasks(stage.driver(), start) is None  # the fourth partition is empty
+    stage.slots = 2
+    assert tasks(stage.driver(), start) == 2
+    assert tasks(stage.driver(maxPartitions="1"), start) == 1
+    assert tasks(stage.driver(minPartitions="3"), start) is None
+    assert tasks(stage.driver(maxRecordsPerPartition="9"), start) is None
+    monkeypatch.setattr("odradek.spark.stream_driver._SMALL_ROWS", 5)
+    assert tasks(stage.driver(), start) is None
+    assert tasks(stage.driver(maxPartitions="1"), start) == 1
 
 
 def committed(stage: Stage, group: str) -> list[int]:

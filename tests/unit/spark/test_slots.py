@@ -1,0 +1,45 @@
+"""How many tasks run at the same time, as the processes of sources are told."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from odradek.spark.slots import slots_here, slots_of, told
+
+
+@pytest.mark.parametrize(
+    ("master", "slots"),
+    [
+        ("local", 1),
+        ("local[3]", 3),
+        ("local[2, 4]", 2),
+        ("local[2,4]", 2),
+        ("local[0]", None),
+        ("local-cluster[2,1,1024]", None),
+        ("spark://nobody:7077", None),
+        ("yarn", None),
+        ("", None),
+    ],
+)
+def test_masters(master: str, slots: int | None) -> None:
+    assert slots_of(master) == slots
+
+
+def test_all_cores_are_those_that_this_process_may_use() -> None:
+    assert slots_of("local[*]") == slots_of("local[*, 4]") == len(os.sched_getaffinity(0))
+
+
+def test_processes_that_are_started_within_know_it() -> None:
+    tell = "import os; from odradek.spark.slots import slots_here; print(slots_here(os.environ))"
+    with told(7):
+        with told(None):
+            assert slots_here(os.environ) is None
+        assert subprocess.run([sys.executable, "-c", tell], capture_output=True, check=True).stdout == b"7\n"
+    assert slots_here(os.environ) is None
+
+
+@pytest.mark.parametrize("given", ["", "0", "-1", "many"])
+def test_what_is_no_number_of_slots_is_not_known(given: str) -> None:
+    assert slots_here({"ODRADEK_SPARK_SLOTS": given}) is None
