@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from odradek.spark.java import find_java_home, without_spark_home
 from odradek.spark.python import quick_python
-from odradek.spark.slots import slots_of, told
+from odradek.spark.slots import slots_of, tell_processes
 from odradek.spark.source import OdradekSource
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
@@ -51,7 +51,8 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     if master is None and runs_here and not any(name in os.environ for name in _MASTER_ELSEWHERE):
         master = configs.get("spark.master", _DEFAULT_MASTER)
     slots = slots_of(master or "")
-    with told(slots), _quick_python_processes() if is_new and runs_here and runs_this_python else nullcontext():
+    quick = _quick_python_processes() if is_new and runs_here and runs_this_python else nullcontext()
+    with tell_processes(slots), quick:
         spark = builder.getOrCreate()
     if not runs_this_python:
         # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.

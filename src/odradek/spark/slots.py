@@ -24,7 +24,7 @@ def slots_of(master: str) -> int | None:
 
 
 @contextmanager
-def told(slots: int | None) -> Iterator[None]:
+def tell_processes(slots: int | None) -> Iterator[None]:
     """Processes that are started within know it, and those that they start."""
     before = os.environ.pop(_NAME, None)
     if slots is not None:
