@@ -37,7 +37,14 @@ class Raw:
         self._buffer = memoryview(bytearray(_BUFFER_BYTES))
 
     def ask(self, request: Message, kind: type[M], version: int) -> M:
+        self.send(request, version)
+        return self.answer(kind, version)
+
+    def send(self, request: Message, version: int) -> None:
+        """Its answer is the next one that was not taken yet."""
         self.sock.sendall(frame_of(request, version))
+
+    def answer(self, kind: type[M], version: int) -> M:
         _, body = read_response_head(self.receive(), kind, version)
         return decode(kind, version, body)
 
@@ -84,10 +91,14 @@ class Raw:
         while min(self.end_offsets(topic, partitions)) < 0:
             time.sleep(0.001)
 
-    def produce(self, topic: str, batch: bytes | bytearray, partition: int = 0) -> int:
-        """Returns the error code."""
-        answer = self.ask(produce_request(topic, partition, batch, 1), ProduceResponse, PRODUCE_VERSION)
-        return answer.responses[0].partition_responses[0].error_code
+    def produce(self, topic: str, batch: bytes | bytearray) -> int:
+        """To partition 0; returns the error code."""
+        self.send(produce_request(topic, 0, batch, 1), PRODUCE_VERSION)
+        return self.produced()
+
+    def produced(self) -> int:
+        """The error code of a batch that was sent."""
+        return self.answer(ProduceResponse, PRODUCE_VERSION).responses[0].partition_responses[0].error_code
 
     def close(self) -> None:
         self.sock.close()

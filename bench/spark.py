@@ -150,35 +150,34 @@ def _there_and_back(steps: Iterable[Step], number: int) -> list[Step]:
 
 
 def measure_stream(stage: Stage) -> None:
-    _measure_stream(stage, 6)
+    _measure_stream(stage, "stream", 6, "foreachBatch", NOT_ABOVE)
 
 
 def measure_stream_of_one(stage: Stage) -> None:
-    _measure_stream(stage, 1)
+    _measure_stream(stage, "stream", 1, "foreachBatch", NOT_ABOVE)
 
 
-def _measure_stream(stage: Stage, partitions: int) -> None:
-    events = f"{RATE:,} events/s in {partitions} partition{'s' if partitions > 1 else ''}"
+def measure_stream_to_topic(stage: Stage) -> None:
+    _measure_stream(stage, "stream_to_sink", 1, "a topic", at_most(1.5))
+
+
+def _measure_stream(stage: Stage, work: str, partitions: int, target: str, bar: Bar) -> None:
+    what = f"{RATE:,} events/s in {partitions} partition{'s' if partitions > 1 else ''} to {target}"
     load = {"rounds": stage.sizes.rounds * STREAM_TIMES, "rate": RATE, "seconds": stage.sizes.stream_s}
-    works = (
-        ("stream", f"{events} to foreachBatch", NOT_ABOVE),
-        ("stream_to_sink", f"{events} to a topic", at_most(1.5)),
-    )
-    for work, what, bar in works:
-        for broker, running_broker in stage.brokers.items():
-            options = {"kafka.bootstrap.servers": running_broker.address}
-            sides = (THEIRS, OURS)
-            jobs = [
-                {
-                    "format": FORMATS[side],
-                    "options": options | {"subscribe": f"{work}-{partitions}-{FORMATS[side]}"},
-                    "partitions": partitions,
-                }
-                for side in sides
-            ]
-            for side, found in zip(sides, run_spark(work, jobs=jobs, **load)["found"], strict=True):
-                for got, cut in itertools.product(found, ("p50", "p99")):
-                    stage.add(f"{what}, {cut}, on {broker}", side, got[f"{cut}_ms"], "ms", bar)
+    for broker, running_broker in stage.brokers.items():
+        options = {"kafka.bootstrap.servers": running_broker.address}
+        sides = (THEIRS, OURS)
+        jobs = [
+            {
+                "format": FORMATS[side],
+                "options": options | {"subscribe": f"{work}-{partitions}-{FORMATS[side]}"},
+                "partitions": partitions,
+            }
+            for side in sides
+        ]
+        for side, found in zip(sides, run_spark(work, jobs=jobs, **load)["found"], strict=True):
+            for got, cut in itertools.product(found, ("p50", "p99")):
+                stage.add(f"{what}, {cut}, on {broker}", side, got[f"{cut}_ms"], "ms", bar)
 
 
 def measure_write(stage: Stage) -> None:
@@ -214,6 +213,7 @@ PARTS: dict[str, Callable[[Stage], None]] = {
     "growth": measure_growth,
     "stream": measure_stream,
     "stream-of-one": measure_stream_of_one,
+    "stream-to-topic": measure_stream_to_topic,
     "write": measure_write,
     "memory": measure_memory,
 }

@@ -120,7 +120,11 @@ def steady(
             time.sleep(-late)
         value = SENT_AT.pack(time.time_ns()).ljust(value_bytes, b".")
         records = [Record(Offset(n), TimestampMs(time.time_ns() // 1_000_000), None, value) for n in range(per_batch)]
-        if raw.produce(topic, build_batch(records), number % partitions):
+        raw.send(produce_request(topic, number % partitions, build_batch(records), 1), PRODUCE_VERSION)
+        if number >= _IN_FLIGHT and raw.produced():
+            raise RuntimeError(f"{topic} did not take a batch")
+    for _ in range(min(_IN_FLIGHT, rate * seconds // per_batch)):
+        if raw.produced():
             raise RuntimeError(f"{topic} did not take a batch")
     raw.close()
     return {"late_s": max(late, 0.0)}
