@@ -28,7 +28,7 @@ _LATEST = -1
 
 
 class Raw:
-    """One connection, one request at a time. A frame that was received is good until the next one."""
+    """One connection. A frame that was received is good until the next one."""
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")

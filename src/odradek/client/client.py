@@ -34,7 +34,7 @@ class Client:
         self._brokers: dict[int, Address] = {}
         self._controller_id = NO_NODE
         self.coordinators: dict[tuple[int, str], Coordinator] = {}
-        """By what is coordinated and its name, as far as it was asked for lately."""
+        """By what is coordinated and its name: who answered for it last."""
 
     @classmethod
     async def connect(cls, bootstrap: Sequence[Address], setting: ClientSetting | None = None) -> "Client":

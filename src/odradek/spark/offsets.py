@@ -64,7 +64,7 @@ class Position:
                     group = str(inner)
                     continue
                 if topic == _TASKS:
-                    tasks = int(inner)
+                    tasks = _positive(inner)
                     continue
                 for name, value in inner.items():
                     if name == _ID:
@@ -110,6 +110,13 @@ def _partition(value: object) -> int:
     number = int(value) if isinstance(value, str) else _whole(value)
     if number < 0:
         raise ValueError("a partition below 0")
+    return number
+
+
+def _positive(value: object) -> int:
+    number = _whole(value)
+    if number < 1:
+        raise ValueError("less than one")
     return number
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from odradek.client.committed import Committed, commit_offsets
 from odradek.client.errors import ClientError
+from odradek.model.errors import UnsupportedVersion
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.cluster import Cluster
@@ -14,7 +15,7 @@ from odradek.spark.cluster import Cluster
 log = logging.getLogger(__name__)
 
 _APART_S = 0.25
-"""Commits of a query with many small batches: each is work for the broker, and who looks at lag sees no difference."""
+"""Commits of a query that is never idle: each is work for the broker, and who looks at lag sees no difference."""
 _PAUSE_S = 1.0
 """After a commit that failed."""
 
@@ -67,8 +68,11 @@ class Progress:
 
     async def _catch_up(self) -> None:
         self._is_waited_for.set()
-        async with self._one_at_a_time:
-            await self._commit()
+        try:
+            async with self._one_at_a_time:
+                await self._commit()
+        finally:
+            self._is_waited_for.clear()
 
     async def _commit(self) -> None:
         while self._is_behind():
@@ -91,14 +95,13 @@ class Progress:
         if left_s > 0:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._is_waited_for.wait(), left_s)
-        self._is_waited_for.clear()
 
     async def _commit_once(self, offsets: dict[TopicPartition, int]) -> str | None:
         """None, or why it failed."""
         wanted = {each: Committed(Offset(at)) for each, at in offsets.items()}
         try:
             outcomes = await commit_offsets(self._cluster.client, self.group_id, wanted)
-        except ClientError as error:
+        except (ClientError, UnsupportedVersion) as error:
             return str(error)
         refused = [f"{each}: {error}" for each, error in outcomes.items() if error is not None]
         return ", ".join(refused) or None

@@ -1,7 +1,7 @@
 """How many tasks of a session run at the same time, told to the processes of its sources.
 
-Spark does not tell them. Where it is known, a small batch of a stream is no more tasks than that: more would only wait
-for one another, and each costs some milliseconds, in Python more than in Java.
+Spark does not tell them. Where it is known, a small batch of a stream has no more tasks than that: more would only
+wait for one another, and each costs some milliseconds, in Python more than in Java.
 """
 
 import os

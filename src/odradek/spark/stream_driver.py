@@ -30,8 +30,8 @@ _NEWS_S = 0.05
 """How long it is then left to wait. With a second source that has news, this is how much later they are heard."""
 _AHEAD_PAUSE_S = 1.0
 """Without records in plans, after a batch that had too many of them."""
-_SMALL_ROWS = 50_000
-"""A batch with no more offsets has no more tasks than can run at the same time."""
+_SMALL_OFFSETS = 50_000
+"""A batch with no more of them has no more tasks than can run at the same time."""
 _NO_ID = bytes(16)
 _SKIPPED = "@skipped"
 
@@ -84,7 +84,7 @@ class StreamDriver:
         All before `start` is done by now. Spark says so itself once it knows of a next batch; without one, it does not.
         """
         group_id = self._options.group_id or start.group or self._own_group_id
-        progress = self._committing_to(group_id)
+        progress = self._committing_to(group_id, start)
         extent = self._look_or_wait(start)
         self._losses.report(find_losses(start, extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
@@ -132,10 +132,12 @@ class StreamDriver:
         starts = await starts_of(self._cluster, self._options, extent)
         return Position(starts, extent.topic_ids, None if self._options.group_id else self._own_group_id)
 
-    def _committing_to(self, group_id: str) -> Progress:
+    def _committing_to(self, group_id: str, start: Position) -> Progress:
+        """With where the query starts, so that lag shows during its first batch."""
         if self._progress is None or self._progress.group_id != group_id:
             log.info("progress is committed to group %s", group_id)
             self._progress = Progress(self._cluster, group_id)
+            self._progress.reached(start.offsets)
         return self._progress
 
     def _look(self, start: Position) -> Extent:
@@ -159,7 +161,7 @@ class StreamDriver:
         options = self._options
         tasks = options.tasks_max
         if tasks is None and options.pieces_min is None and options.piece_rows_max is None:
-            tasks = self._slots if sum(sizes) <= _SMALL_ROWS else None
+            tasks = self._slots if sum(sizes) <= _SMALL_OFFSETS else None
         return tasks if tasks is not None and tasks < len(sizes) else None
 
     # --- limits

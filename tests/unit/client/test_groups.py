@@ -70,7 +70,7 @@ class Cluster:
             asked.reply(self.answers[type(request)](request, code))
 
     def _coordinator(self, group_id: str) -> Coordinator:
-        node_id = 1 if group_id == "a" else 2
+        node_id = 1 if group_id == "a" or 2 not in self.brokers else 2
         return Coordinator(key=group_id, node_id=node_id, host="", port=0)
 
     def asked(self, number: int, kind: type[Message]) -> list[Any]:
@@ -312,6 +312,29 @@ def test_a_coordinator_is_looked_for_once_and_anew_where_it_moved() -> None:
         assert sum(await commit("a")) == 3
         assert sum(await commit("b")) == 4  # with one, all that was known is forgotten
         assert sum(await commit("b")) == 4
+
+    run(test)
+
+
+def test_a_coordinator_that_has_left_the_cluster_is_looked_for_anew() -> None:
+    async def test(cluster: Cluster, client: Client) -> None:
+        cluster.answers[OffsetCommitRequest] = committing
+        assert await commit_offsets(client, "b", {ORDERS: Committed(Offset(4))}) == {ORDERS: None}
+        del cluster.brokers[2]
+        await client.look_up(())
+        assert await commit_offsets(client, "b", {ORDERS: Committed(Offset(5))}) == {ORDERS: None}
+        assert len(cluster.asked(1, OffsetCommitRequest)) == 1
+
+    run(test)
+
+
+def test_a_coordinator_that_refused_is_looked_for_anew() -> None:
+    async def test(cluster: Cluster, client: Client) -> None:
+        cluster.answers[OffsetDeleteRequest] = lambda request, code: OffsetDeleteResponse(error_code=code)
+        cluster.refusals = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
+        for expected in (1, 2, 2):
+            await delete_committed(client, "a", [ORDERS])
+            assert len(cluster.asked(1, FindCoordinatorRequest)) == expected
 
     run(test)
 

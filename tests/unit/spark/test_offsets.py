@@ -33,7 +33,15 @@ def test_a_checkpoint_of_sparks_own_connector_has_no_ids() -> None:
 
 
 @pytest.mark.parametrize(
-    "told", [{"@tasks": "x"}, {"orders": 3}, {"orders": {"x": 1}}, {"orders": {"0": None}}, {"orders": {"id": "?"}}]
+    "told",
+    [
+        {"@tasks": "x"},
+        {"@tasks": 0},
+        {"orders": 3},
+        {"orders": {"x": 1}},
+        {"orders": {"0": None}},
+        {"orders": {"id": "?"}},
+    ],
 )
 def test_a_checkpoint_of_another_source_is_refused(told: dict[str, object]) -> None:
     with pytest.raises(InvalidOffsets, match="the checkpoint is not of this source"):

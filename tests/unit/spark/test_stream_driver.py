@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -362,7 +363,7 @@ def test_a_small_batch_has_no_more_tasks_than_run_at_the_same_time(
     assert tasks(stage.driver(maxPartitions="1"), start) == 1
     assert tasks(stage.driver(minPartitions="3"), start) is None
     assert tasks(stage.driver(maxRecordsPerPartition="9"), start) is None
-    monkeypatch.setattr("odradek.spark.stream_driver._SMALL_ROWS", 5)
+    monkeypatch.setattr("odradek.spark.stream_driver._SMALL_OFFSETS", 5)
     assert tasks(stage.driver(), start) is None
     assert tasks(stage.driver(maxPartitions="1"), start) == 1
 
@@ -388,6 +389,25 @@ def test_progress_is_committed_when_there_is_nothing_left_to_do(stage: Stage, na
     group = given.get("kafka.group.id") or end.group or ""
     assert group.startswith(given.get("groupIdPrefix", "odradek-spark")) or group == given.get("kafka.group.id")
     assert committed(stage, group) == [5, 0]
+
+
+def test_where_a_query_starts_is_committed_and_what_spark_says_is_done(stage: Stage) -> None:
+    stage.create()
+    driver = stage.driver()
+    start = driver.initial()
+    stage.produce(5)
+    end = driver.advance(start, limited=True)
+    group = end.group or ""
+    await_committed(stage, group, 0)
+    driver.done(end)
+    await_committed(stage, group, 5)
+
+
+def await_committed(stage: Stage, group: str, offset: int) -> None:
+    deadline = time.monotonic() + 60
+    while committed(stage, group) != [offset]:
+        assert time.monotonic() < deadline, f"{committed(stage, group)} in place of {offset}"
+        time.sleep(0.01)
 
 
 def test_a_restarted_query_commits_to_the_group_of_its_checkpoint(stage: Stage) -> None:
