@@ -11,6 +11,10 @@ from typing import Union
 
 from odradek.records.batch import Buffer
 
+_HOLE_LEAST = 16
+"""A disk loses whole blocks. In a hole of a few bytes there may be just the epoch of a batch, which no CRC covers, so
+that nobody could find it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Write:
@@ -75,7 +79,7 @@ class FileNode:
             if len(self._safe) > old_size and rng.random() < 0.25:
                 # The file's size got there, some of its blocks did not.
                 start = rng.randrange(old_size, len(self._safe))
-                end = rng.randint(start, len(self._safe))
+                end = min(max(rng.randint(start, len(self._safe)), start + _HOLE_LEAST), len(self._safe))
                 self._safe[start:end] = bytes(end - start)
         self._unsafe.clear()
         self.content = bytearray(self._safe)
