@@ -64,7 +64,7 @@ def test_quotas(scripts: Stages, odradek: Odradek) -> None:
 
 def test_records(scripts: Stages, odradek: Odradek) -> None:
     def case(stage: ScriptStage) -> None:
-        odradek(stage, "topics", "create", "cut-by-cli", "--partitions", "2")
+        odradek(stage, "topics", "create", "cut-by-cli", "--partitions", "2", "--config", "retention.ms=-1")
         for number in range(5):
             at = str(LAST_MS - (4 - number) * HOUR_MS)
             odradek(stage, "produce", "cut-by-cli", "--value", str(number), "--partition", "0", "--timestamp", at)

@@ -19,7 +19,7 @@ LAST_MS = 1_700_000_000_000
 def topic(request: pytest.FixtureRequest, odradek: Odradek) -> str:
     """Two partitions: five records in the first one, an hour apart, and none in the other."""
     name = f"cli-{re.sub(r'[^a-z0-9]+', '-', request.node.name)}"
-    odradek("topics", "create", name, "--partitions", "2")
+    odradek("topics", "create", name, "--partitions", "2", "--config", "retention.ms=-1")
     for number in range(5):
         at = str(LAST_MS - (4 - number) * HOUR_MS)
         sent = ("--value", f"v{number}", "--key", f"k{number % 2}", "--partition", "0", "--timestamp", at)

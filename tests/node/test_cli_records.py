@@ -44,9 +44,10 @@ def odradek(
 
 @pytest.fixture
 def topic(request: pytest.FixtureRequest, odradek: Odradek) -> str:
-    """A topic of three partitions that no other test has."""
+    """A topic of three partitions that no other test has, and that keeps records of any age."""
     name = f"cli-{request.node.name.removeprefix('test_')}".replace("_", "-")
-    assert odradek("topics", "create", name, "--partitions", "3").status == 0
+    created = odradek("topics", "create", name, "--partitions", "3", "--config", "retention.ms=-1")
+    assert created.status == 0
     return name
 
 

@@ -44,6 +44,8 @@ class Reader:
         self._processed = processed
         self._topic = topic
         self._consumer = Consumer(config)
+        self._uncommitted: dict[int, int] = {}
+        """Behind what was processed, by partition."""
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reader")
         self._thread.start()
@@ -72,7 +74,6 @@ class Reader:
             self._process(records)
 
     def _process(self, records: list[Message]) -> None:
-        ends: dict[int, int] = {}
         for record in records:
             if (error := record.error()) is not None:
                 # Members that join while the group moves are told to join again, which is not fatal.
@@ -82,18 +83,26 @@ class Reader:
             assert at is not None
             assert offset is not None
             self._processed.add((at, offset))
-            ends[at] = offset + 1
-        if ends:
-            self._commit([TopicPartition(self._topic, *each) for each in ends.items()])
+            self._uncommitted[at] = offset + 1
+        self._commit_processed()
+
+    def _commit_processed(self) -> None:
+        """Also what was refused before: whoever keeps a partition through a rebalance is the only one to commit it."""
+        held = {each.partition for each in self._consumer.assignment()}
+        self._uncommitted = {at: end for at, end in self._uncommitted.items() if at in held}
+        if self._commit([TopicPartition(self._topic, *each) for each in self._uncommitted.items()]):
+            self._uncommitted.clear()
 
     def _commit_positions(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         self._commit([each for each in self._consumer.position(partitions) if each.offset >= 0])
 
-    def _commit(self, offsets: list[TopicPartition]) -> None:
-        # Whoever has lost the partitions meanwhile is refused, and somebody else processes these records again.
+    def _commit(self, offsets: list[TopicPartition]) -> bool:
+        """Whoever has lost the partitions meanwhile is refused, and somebody else processes these records again."""
         with suppress(KafkaException):
             if offsets:
-                self._consumer.commit(offsets=offsets, asynchronous=False)
+                told = self._consumer.commit(offsets=offsets, asynchronous=False)
+                return all(each.error is None for each in told)
+        return False
 
 
 class Group:
@@ -139,7 +148,9 @@ class Group:
                 assert reader.failure is None, reader.failure
             if condition():
                 return
-        raise AssertionError(f"it never happened; the readers have {[reader.assigned for reader in self.readers]}")
+        assigned = [reader.assigned for reader in self.readers]
+        left = f"{self._written} written, {len(self._processed)} processed, committed: {self._committed}"
+        raise AssertionError(f"it never happened; the readers have {assigned}; {left}")
 
     def _check_commits(self) -> None:
         """They never go back."""

@@ -23,7 +23,7 @@ NOON_MS = 1_767_268_800_000
 def topic(odradek_shared_broker: RunningBroker) -> str:
     """Three partitions; a record a second from noon on, one after the other in each."""
     name = f"batch-{next(_NUMBERS)}"
-    odradek_shared_broker.create_topic(name, 3)
+    odradek_shared_broker.create_topic(name, 3, {"retention.ms": "-1"})  # else a noon of long ago is soon gone
     producer = Producer({"bootstrap.servers": odradek_shared_broker.bootstrap, "compression.type": "zstd"})
     for number in range(30):
         headers: Headers = {"source": b"a"} if number == 4 else None

@@ -17,6 +17,9 @@ from odradek.wire.schema import Message
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 
+_REMEMBERED_MAX = 1000
+"""Coordinators of groups and transactions."""
+
 
 def parse_bootstrap(text: str) -> tuple[Address, ...]:
     """`host:port,host:port`. Raises InvalidConfig."""
@@ -87,7 +90,15 @@ class Client:
         view = read_cluster(response)
         self._brokers = dict(view.brokers)
         self._controller_id = view.controller_id
+        for key, coordinator in list(self.coordinators.items()):
+            if coordinator.node_id not in view.brokers:
+                del self.coordinators[key]
         return view
+
+    def remember(self, of: int, name: str, coordinator: Coordinator) -> None:
+        """Until it has left the cluster, or something has to be tried again. Who asks for many asks for most anew."""
+        if len(self.coordinators) < _REMEMBERED_MAX:
+            self.coordinators[of, name] = coordinator
 
     # --- retries
 

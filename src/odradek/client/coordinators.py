@@ -9,7 +9,6 @@ from odradek.client.client import Client
 from odradek.client.cluster import Coordinator
 from odradek.client.errors import ClientError, Refused, TooOld, refusal
 from odradek.model.address import Address
-from odradek.model.error_code import ErrorCode
 from odradek.model.errors import UnsupportedVersion
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -17,8 +16,6 @@ T = TypeVar("T")
 
 _KEYS_MAX = 500
 """In one request: answers have all members of each group, and must stay of a size that fits into memory."""
-_REMEMBERED_MAX = 1000
-"""Beyond that, who asks for that many asks anew each time."""
 
 
 class Of(IntEnum):
@@ -78,22 +75,6 @@ def _passes(outcome: object) -> bool:
 
 
 async def _ask_once(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) -> dict[str, T | ClientError]:
-    """A coordinator that has left the cluster since it was remembered is looked for anew."""
-    known = client.coordinators
-    remembered = [key for key in keys if (of, key) in known]
-    found = await _ask_found(client, keys, ask, of)
-    for key, outcome in found.items():
-        if isinstance(outcome, ClientError):
-            known.pop((of, key), None)
-    gone = [key for key in remembered if _is_gone(found[key])]
-    return found | await _ask_found(client, gone, ask, of) if gone else found
-
-
-def _is_gone(outcome: object) -> bool:
-    return isinstance(outcome, Refused) and outcome.code is ErrorCode.BROKER_NOT_AVAILABLE
-
-
-async def _ask_found(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) -> dict[str, T | ClientError]:
     found: dict[str, T | ClientError] = {}
     by_coordinator: dict[Coordinator, list[str]] = {}
     for key, coordinator in (await _find_unknown(client, keys, of)).items():
@@ -122,14 +103,14 @@ async def _ask_found(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) -
 
 
 async def _find_unknown(client: Client, keys: Sequence[str], of: Of) -> dict[str, Coordinator | Refused]:
-    """Whoever coordinates something no more says so when asked, and is forgotten then."""
+    """Whoever coordinates something no more says so when asked, and the client forgets it then."""
     known = client.coordinators
     found: dict[str, Coordinator | Refused] = {key: known[of, key] for key in keys if (of, key) in known}
     unknown = [key for key in keys if key not in found]
     for key, coordinator in (await find_coordinators(client, unknown, of)).items():
         found[key] = coordinator
-        if isinstance(coordinator, Coordinator) and len(known) < _REMEMBERED_MAX:
-            known[of, key] = coordinator
+        if isinstance(coordinator, Coordinator):
+            client.remember(of, key, coordinator)
     return found
 
 

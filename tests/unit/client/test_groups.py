@@ -328,17 +328,6 @@ def test_a_coordinator_that_has_left_the_cluster_is_looked_for_anew() -> None:
     run(test)
 
 
-def test_a_coordinator_that_refused_is_looked_for_anew() -> None:
-    async def test(cluster: Cluster, client: Client) -> None:
-        cluster.answers[OffsetDeleteRequest] = lambda request, code: OffsetDeleteResponse(error_code=code)
-        cluster.refusals = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
-        for expected in (1, 2, 2):
-            await delete_committed(client, "a", [ORDERS])
-            assert len(cluster.asked(1, FindCoordinatorRequest)) == expected
-
-    run(test)
-
-
 def test_what_is_refused_to_a_group_is_refused_to_all_its_partitions() -> None:
     async def test(cluster: Cluster, client: Client) -> None:
         cluster.answers[OffsetDeleteRequest] = lambda request, code: OffsetDeleteResponse(error_code=code)
