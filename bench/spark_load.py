@@ -28,7 +28,7 @@ from odradek.testing import spark_connector
 
 Job = dict[str, Any]
 _POLL_S = 0.02
-_STREAMS_NOT_COUNTED = 4
+_STREAMS_NOT_COUNTED = 8
 """Rounds in which Java compiles most of what a batch runs: with either connector, the first takes three times as long
 as the fifth."""
 _WAIT_S = 120
