@@ -6,7 +6,7 @@ from typing import NamedTuple
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.cluster import Extent
 from odradek.spark.offsets import Position
-from odradek.spark.reading.errors import DataLoss, NoSuchPartition, ReadError, TopicReplaced
+from odradek.spark.reading.errors import DataLoss, NoSuchPartition, ReadError, StartUnknown, TopicReplaced
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,15 @@ def find_losses(start: Position, extent: Extent, *, by_pattern: bool) -> list[Lo
         if partition not in start.offsets and earliest > 0 and (by_pattern or partition.topic in topics):
             found.append(_lost(partition, 0, earliest))
     return found
+
+
+def find_unknown_starts(start: Position, end: Position) -> list[Loss]:
+    """Of a batch that comes again: one that ends before it starts is the first of its query, which started earlier."""
+    return [
+        Loss(partition, offset, offset, StartUnknown(str(partition), offset, start.offsets[partition]))
+        for partition, offset in end.offsets.items()
+        if offset < start.offsets.get(partition, offset) and start.is_same_topic(end, partition.topic)
+    ]
 
 
 def begin_at(start: Position, extent: Extent) -> dict[TopicPartition, int]:

@@ -1,8 +1,8 @@
 """Offsets of many partitions as JSON: what users write into options, and what Spark keeps in its checkpoint.
 
-A checkpoint has the form of Spark's own Kafka connector, with three things more: the id of each topic, the group that
-progress is committed to, if the source has made up its name, and how many tasks share the partitions of the batch that
-ends there, if they do. No topic can have the names of these.
+A checkpoint has the form of Spark's own Kafka connector, with four things more: the id of each topic, the group that
+progress is committed to, if the source has made up its name, how many tasks share the partitions of the batch that ends
+there, if they do, and where the first batch of a query started. No topic can have the names of these.
 
     {"@group": "odradek-spark-7f3a", "@tasks": 2, "orders": {"0": 12, "1": 5, "id": "kyV0WOiUTuGXJiD1gRsTVw"}}
 """
@@ -23,6 +23,7 @@ EARLIEST = -2
 
 _GROUP = "@group"
 _TASKS = "@tasks"
+_START = "@start"
 _ID = "id"
 _NO_ID = bytes(16)
 
@@ -41,13 +42,16 @@ class Position:
     group: str | None = None
     tasks: int | None = None
     """At most so many read the batch that ends here: kept, so that a batch that comes again has the same tasks."""
+    start: Mapping[TopicPartition, int] | None = None
+    """Where the batch that ends here started, if it is the first of its query: Spark keeps only the ends of batches."""
 
     def to_json(self) -> dict[str, Any]:
         """In one order, whatever the order of its parts: Spark compares the text."""
         named = {_GROUP: self.group, _TASKS: self.tasks}
         told: dict[str, Any] = {name: value for name, value in named.items() if value is not None}
-        for topic, partition in sorted(self.offsets):
-            told.setdefault(topic, {})[str(partition)] = self.offsets[TopicPartition(topic, partition)]
+        if self.start is not None:
+            told[_START] = _by_topic(self.start)
+        told |= _by_topic(self.offsets)
         for topic in told.keys() & self.topic_ids.keys():
             told[topic][_ID] = to_text(self.topic_ids[topic])
         return told
@@ -57,7 +61,7 @@ class Position:
         """Raises InvalidOffsets."""
         offsets: dict[TopicPartition, int] = {}
         topic_ids: dict[str, bytes] = {}
-        group = tasks = None
+        group = tasks = start = None
         try:
             for topic, inner in told.items():
                 if topic == _GROUP:
@@ -65,6 +69,9 @@ class Position:
                     continue
                 if topic == _TASKS:
                     tasks = _positive(inner)
+                    continue
+                if topic == _START:
+                    start = _by_partition(inner)
                     continue
                 for name, value in inner.items():
                     if name == _ID:
@@ -74,12 +81,25 @@ class Position:
         except (AttributeError, TypeError, ValueError):
             text = _shortened(json.dumps(told))
             raise InvalidOffsets(f"the checkpoint is not of this source: no offsets of topics are in {text}") from None
-        return cls(offsets, topic_ids, group, tasks)
+        return cls(offsets, topic_ids, group, tasks, start)
 
     def is_same_topic(self, other: "Position", topic: str) -> bool:
         """Whether both mean the same topic, as far as both know its id."""
         mine, others = self.topic_ids.get(topic, _NO_ID), other.topic_ids.get(topic, _NO_ID)
         return mine == others or _NO_ID in (mine, others)
+
+
+def _by_topic(offsets: Mapping[TopicPartition, int]) -> dict[str, dict[str, Any]]:
+    told: dict[str, dict[str, Any]] = {}
+    for topic, partition in sorted(offsets):
+        told.setdefault(topic, {})[str(partition)] = offsets[TopicPartition(topic, partition)]
+    return told
+
+
+def _by_partition(told: Mapping[str, Mapping[str, Any]]) -> dict[TopicPartition, int]:
+    return {
+        TopicPartition(topic, int(name)): int(value) for topic, inner in told.items() for name, value in inner.items()
+    }
 
 
 def parse_numbers(text: str, example: str) -> dict[TopicPartition, int]:

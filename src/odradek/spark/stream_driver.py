@@ -3,12 +3,13 @@
 import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.ahead import NOTHING, with_found
 from odradek.spark.cluster import Cluster, Extent
-from odradek.spark.losses import Losses, begin_at, find_losses
+from odradek.spark.losses import Losses, begin_at, find_losses, find_unknown_starts
 from odradek.spark.offsets import Position
 from odradek.spark.options import SourceOptions
 from odradek.spark.planning import limit_bytes, limit_rows, split
@@ -91,11 +92,13 @@ class StreamDriver:
         ends = self._limited(begin, extent) if limited else dict(extent.latest)
         named_group = None if self._options.group_id else group_id
         sizes = [ends[each] - offset for each, offset in begin.items() if ends[each] > offset]
-        if not sizes:
-            progress.reached(start.offsets)
-            progress.wait(_COMMIT_WAIT_S)
-            return Position(ends, extent.topic_ids, named_group, start.tasks)
-        return Position(ends, extent.topic_ids, named_group, self._tasks(sizes))
+        end = Position(ends, extent.topic_ids, named_group, self._tasks(sizes), self._start_of_first(start))
+        if sizes:
+            return end
+        progress.reached(start.offsets)
+        progress.wait(_COMMIT_WAIT_S)
+        is_same = end.start is None and replace(end, tasks=start.tasks, start=start.start) == start
+        return start if is_same else end
 
     def done(self, position: Position) -> None:
         if self._progress is not None:
@@ -111,9 +114,12 @@ class StreamDriver:
 
     def ranges(self, start: Position, end: Position) -> list[Range]:
         """The same for the same two, as far as the cluster still has what is in them."""
+        if end.start is not None and start.start is None:
+            start = Position(end.start, end.topic_ids)
         extent, records = self._watch.seen or (None, NOTHING)
         if extent is None or not all(each in extent.latest for each in end.offsets):
-            extent = self._watch.look_around()
+            extent = self._watch.look_around(Position({each: start.offsets.get(each, 0) for each in end.offsets}))
+        self._losses.report(find_unknown_starts(start, end))
         self._losses.report(find_losses(_shared(start, end), extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         found = [
@@ -126,6 +132,11 @@ class StreamDriver:
         if records is not NOTHING and any(each.ahead is None for each in planned):
             self._takes_records_s = self._now_s() + _AHEAD_PAUSE_S  # a batch of this size is fetched by its tasks
         return planned
+
+    def _start_of_first(self, start: Position) -> Mapping[TopicPartition, int] | None:
+        """Where the next batch starts, if it is the first of its query: asked for again, it would be elsewhere."""
+        is_first = self._initial is not None and start.start is None and start.offsets == self._initial.offsets
+        return start.offsets if is_first else None
 
     async def _resolve_start(self) -> Position:
         extent = await self._cluster.extent_at_start()

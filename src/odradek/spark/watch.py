@@ -19,8 +19,8 @@ _AROUND_OLD_S = 3.0
 """After so long without an answer, it is waited for."""
 _NOT_AHEAD_S = 1.0
 """For so long all is asked for, after a question about what comes next was for nothing: some brokers cannot tell."""
-_BEHIND_ASKED_MAX = 3
-_BEHIND_PAUSE_S = 0.3
+_DOUBTED_ASKED_MAX = 5
+_DOUBTED_PAUSE_S = 0.3
 
 
 class Watch:
@@ -48,9 +48,9 @@ class Watch:
         self.seen = self._look_ahead(start, with_records) or self._look_at_all(start)
         return self.seen
 
-    def look_around(self) -> Extent:
-        """All there is, without a look at where a query is."""
-        return self._cluster.call(self._extent())
+    def look_around(self, start: Position) -> Extent:
+        """All there is, for a batch that comes again, and reads these partitions from there on."""
+        return self._cluster.call(self._all(start))
 
     def _look_ahead(self, start: Position, with_records: bool) -> Seen | None:
         known = self._known(start)
@@ -95,12 +95,13 @@ class Watch:
         return await self._cluster.extent(missing_are_empty=self._missing_are_empty)
 
     async def _all(self, start: Position) -> Extent:
-        """A leader that has just been elected may not know yet how far its partition may be read: it is asked again."""
+        """A leader that has just been elected may not know yet how far its partition may be read, and a broker that has
+        just started not all topics: it is asked again before what was read is taken for lost."""
         extent = await self._extent()
-        for _ in range(_BEHIND_ASKED_MAX):
-            if not _is_ahead(start.offsets, extent.latest):
+        for _ in range(_DOUBTED_ASKED_MAX):
+            if not _is_ahead(start.offsets, extent.latest) and start.offsets.keys() <= extent.latest.keys():
                 return extent
-            await asyncio.sleep(_BEHIND_PAUSE_S)
+            await asyncio.sleep(_DOUBTED_PAUSE_S)
             extent = await self._extent()
         if self._read_committed and _is_ahead(start.offsets, extent.latest):
             # A query that read all so far may be ahead of open transactions: it waits for these, and has lost nothing.

@@ -18,7 +18,7 @@ from odradek.spark.cluster import Cluster, NoBroker, NoSuchTopic
 from odradek.spark.given_options import InvalidOption
 from odradek.spark.offsets import Position
 from odradek.spark.options import source_options
-from odradek.spark.reading.errors import DataLoss, NoSuchPartition, TopicReplaced
+from odradek.spark.reading.errors import DataLoss, NoSuchPartition, StartUnknown, TopicReplaced
 from odradek.spark.stream_driver import StreamDriver
 from odradek.testing.broker import RunningBroker
 
@@ -267,6 +267,83 @@ def test_expired_offsets_are_skipped_and_counted_if_asked(stage: Stage) -> None:
     told = driver.latest()
     assert told is not None
     assert told["@skipped"] == 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"startingOffsets": "latest"},
+        {"startingTimestamp": "99999999999999", "startingOffsetsByTimestampStrategy": "latest"},
+    ],
+)
+def test_a_first_batch_that_comes_again_starts_where_it_started(stage: Stage, options: dict[str, str]) -> None:
+    stage.create(2)
+    stage.produce(5)
+    driver = stage.driver(**options)
+    start = driver.initial()
+    stage.produce(3)
+    end = driver.advance(start, limited=True)
+    stage.produce(4)
+    again = stage.driver(**options)
+    kept = Position.from_json(json.loads(json.dumps(end.to_json())))
+    assert stage.offsets(again.initial()) == [12, 0]
+    for asked, began in ((driver, start), (again, again.initial())):
+        assert [(each.partition, each.start, each.end) for each in asked.ranges(began, kept)] == [(0, 5, 8)]
+    following = again.advance(kept, limited=True)
+    assert [(each.start, each.end) for each in again.ranges(kept, following)] == [(8, 12)]
+    assert "@start" not in following.to_json()
+
+
+def test_a_first_batch_that_comes_again_tells_what_has_expired_of_it(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver()
+    end = driver.advance(driver.initial(), limited=True)
+    stage.expire(before=2)
+    again = stage.driver()
+    with pytest.raises(DataLoss, match=rf"{stage.topic}-0 has lost the offsets 0 to 1"):
+        again.ranges(again.initial(), end)
+
+
+def test_a_first_batch_without_records_has_none_when_it_comes_again(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver(startingOffsets="latest")
+    end = driver.advance(driver.initial(), limited=True)
+    assert driver.advance(end, limited=True).to_json() == end.to_json()
+    stage.produce(3)
+    again = stage.driver(startingOffsets="latest")
+    assert again.ranges(again.initial(), end) == []
+    assert [(each.start, each.end) for each in again.ranges(end, again.advance(end, limited=True))] == [(5, 8)]
+
+
+def test_a_new_partition_of_a_stream_that_has_read_nothing_else_does_not_bring_its_first_batch_back(
+    stage: Stage,
+) -> None:
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver()
+    end = driver.advance(driver.initial(), limited=True)
+    stage.admin.create_partitions([NewPartitions(stage.topic, 2)])[stage.topic].result()
+    following = end
+    for _ in range(9):
+        if len(following.offsets) == 1:
+            stage.now_s += 1
+            following = driver.advance(end, limited=True)
+    assert stage.offsets(following) == [5, 0]
+    assert driver.ranges(end, following) == []
+
+
+def test_a_first_batch_whose_start_nobody_has_kept_is_not_passed_over_in_silence(stage: Stage) -> None:
+    """As in a checkpoint of Spark's own connector, which has it in a file that a source for Python does not see."""
+    stage.create()
+    stage.produce(8)
+    end = Position.from_json({stage.topic: {"0": 5}})
+    driver = stage.driver(startingOffsets="latest")
+    with pytest.raises(StartUnknown, match=rf"{stage.topic}-0 .* ends at 5.*failOnDataLoss=false"):
+        driver.ranges(driver.initial(), end)
+    lenient = stage.driver(startingOffsets="latest", failOnDataLoss="false")
+    assert lenient.ranges(lenient.initial(), end) == []
 
 
 def test_a_topic_made_again_is_noticed_though_it_has_as_many_records(stage: Stage) -> None:

@@ -70,10 +70,14 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
 
 
 @pytest.fixture
-def look(cluster: FakeCluster) -> Callable[..., list[str]]:
-    """Looks, after so many seconds, and gives what the cluster was asked for it."""
+def watch(cluster: FakeCluster) -> Watch:
     options = source_options({"kafka.bootstrap.servers": "nobody:1", "subscribe": "orders"}, streaming=True)
-    watch = Watch(options, cast("Cluster", cluster), lambda: cluster.now_s)
+    return Watch(options, cast("Cluster", cluster), lambda: cluster.now_s)
+
+
+@pytest.fixture
+def look(cluster: FakeCluster, watch: Watch) -> Callable[..., list[str]]:
+    """Looks, after so many seconds, and gives what the cluster was asked for it."""
 
     def after(seconds: float, start: Position = HERE, *, with_records: bool = True) -> list[str]:
         cluster.now_s += seconds
@@ -158,3 +162,31 @@ def test_what_does_not_come_is_waited_for_in_the_end(look: Callable[..., list[st
 def test_a_stream_that_lets_time_pass_asks_for_all(look: Callable[..., list[str]]) -> None:
     look(0)
     assert look(60) == ["all"]
+
+
+@pytest.mark.parametrize("doubted", [Extent({}, {}, {}, {}), extent_of(latest=4)], ids=["missing", "too short"])
+def test_what_was_read_is_not_taken_for_lost_by_the_first_answer(
+    cluster: FakeCluster, watch: Watch, doubted: Extent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def pause(_seconds: float) -> None:
+        if len(cluster.asked) == 3:
+            cluster.there = extent_of()
+
+    monkeypatch.setattr("odradek.spark.watch.asyncio.sleep", pause)
+    for ask in (lambda: watch.look(HERE, with_records=True).extent, lambda: watch.look_around(HERE)):
+        cluster.there = doubted
+        cluster.asked.clear()
+        assert ask() == extent_of()
+        assert cluster.asked == ["all"] * 4
+
+
+def test_what_is_lost_is_believed_in_the_end(
+    cluster: FakeCluster, watch: Watch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def pause(_seconds: float) -> None:
+        pass
+
+    monkeypatch.setattr("odradek.spark.watch.asyncio.sleep", pause)
+    cluster.there = Extent({}, {}, {}, {})
+    assert watch.look(HERE, with_records=True).extent == cluster.there
+    assert len(cluster.asked) < 10

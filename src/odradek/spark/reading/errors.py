@@ -42,6 +42,17 @@ class DataLoss(ReadError):
         self.next_offset = next_offset
 
 
+class StartUnknown(ReadError):
+    """Of a batch that comes again: it is the first of its query, and the checkpoint only has where it ends."""
+
+    def __init__(self, place: str, end: int, start_now: int) -> None:
+        super().__init__(
+            f"{place} has a first batch that was not finished, and ends at {end}, while a query that starts now would "
+            f"start at {start_now}: where the batch started is not in the checkpoint. Finish it with what began it, "
+            f"or start anew with another checkpoint; with failOnDataLoss=false its rows are skipped"
+        )
+
+
 class TopicReplaced(ReadError):
     """A topic of the same name, but not the one whose offsets are known."""
 

@@ -22,6 +22,7 @@ _log = logging.getLogger("odradek.spark")
 _FIRST_BYTES = 1 << 20
 """Asked for before anything is known of the size of records."""
 _SPARE_BYTES = 64 << 10
+_THROTTLED_S_LEAST = 0.1
 _MISSING_S = 10.0
 """How long a topic may be unknown to a broker that has just started, or has just become the leader."""
 
@@ -66,18 +67,26 @@ class Fetching:
         while not self.is_over:
             try:
                 data = await self._client.persist(self._ask, deadline - loop.time())
-                if data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                if data is not None and data.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     await self._skip_lost()
-                elif fetched := self._take(data):
+                elif data is not None and (fetched := self._take(data)):
                     return fetched
-                last_seen = f"it ends at {data.high_watermark}"
-                if self._setting.read_committed and data.last_stable_offset < data.high_watermark:
-                    last_seen = f"a transaction is open at {data.last_stable_offset}"
             except ClientError as error:
                 raise self._unread(str(error)) from error
+            except (NoSuchPartition, TopicReplaced) as error:
+                self._skip_rest(error)
+                break
             if loop.time() >= deadline:
-                raise self._unread(last_seen)
+                raise self._unread(self._last_seen(data))
         return None
+
+    def _last_seen(self, data: PartitionData | None) -> str:
+        """Why nothing came with this answer."""
+        if data is None:
+            return "a quota holds the answers back"
+        if self._setting.read_committed and data.last_stable_offset < data.high_watermark:
+            return f"a transaction is open at {data.last_stable_offset}"
+        return f"it ends at {data.high_watermark}"
 
     def _unread(self, reason: str) -> Unread:
         return Unread(self._place, (self._at, self._range.end), self._setting.timeout_s, reason)
@@ -102,11 +111,15 @@ class Fetching:
 
     # --- one attempt
 
-    async def _ask(self) -> PartitionData:
+    async def _ask(self) -> PartitionData | None:
+        """None where a quota was used up: the broker answers with nothing, and says how long to leave it alone."""
         try:
             if self._leader is None:
                 self._leader = await self._find_leader()
             response = await self._client.ask_node(self._leader.leader, self._request(self._leader), FetchResponse)
+            if not response.responses and not response.error_code:
+                await asyncio.sleep(max(response.throttle_time_ms / 1000, _THROTTLED_S_LEAST))
+                return None
             data = response.responses[0].partitions[0] if response.responses else None
             code = response.error_code or (data.error_code if data else ErrorCode.UNKNOWN_SERVER_ERROR)
             if data is not None and code in (ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE):
@@ -158,6 +171,12 @@ class Fetching:
         return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
     # --- offsets that are gone
+
+    def _skip_rest(self, why: NoSuchPartition | TopicReplaced) -> None:
+        if self._setting.fail_on_data_loss:
+            raise why
+        _log.warning("%s; skipped what was left of a batch, from offset %d to %d", why, self._at, self._range.end - 1)
+        self._at = self._range.end
 
     async def _skip_lost(self) -> None:
         """To the first offset that is there, or to the end of the range; stays where it is if it is there after all."""

@@ -178,6 +178,59 @@ def test_what_passes_is_tried_again(code: ErrorCode) -> None:
     asyncio.run(main())
 
 
+def test_a_quota_that_is_used_up_is_waited_for() -> None:
+    """A broker answers without any topic then, and says how long it wants to be left alone."""
+
+    async def main() -> None:
+        cluster = Cluster()
+        throttled = [50, 0]
+
+        def throttle_then_serve(number: int, asked: Asked, request: FetchRequest) -> None:
+            if throttled:
+                asked.reply(FetchResponse(throttle_time_ms=throttled.pop(), responses=()))
+            else:
+                cluster.serve(number, asked, request)
+
+        cluster.fetch = throttle_then_serve
+        async with cluster.serving() as client:
+            assert await read(client, Range("orders", ID, 0, 5, 20), setting(fetch_bytes_max=1)) == [0, 10]
+            assert throttled == []
+
+    asyncio.run(main())
+
+
+def test_a_quota_that_never_lets_anything_through_is_told() -> None:
+    async def main() -> None:
+        cluster = Cluster()
+        cluster.fetch = lambda _, asked, __: asked.reply(FetchResponse(throttle_time_ms=1, responses=()))
+        async with cluster.serving() as client:
+            with pytest.raises(Unread, match=r"from offset 5 on, .*a quota holds the answers back"):
+                await read(client, Range("orders", ID, 0, 5, 20), setting(timeout_s=0.05))
+
+    asyncio.run(main())
+
+
+def test_a_topic_that_is_made_again_while_it_is_read_is_passed_over_if_asked(caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        cluster = Cluster()
+
+        def replace_then_refuse(number: int, asked: Asked, request: FetchRequest) -> None:
+            if request.topics[0].partitions[0].fetch_offset == 10:
+                cluster.topic_id = OTHER_ID
+                cluster.reply(asked, b"", ErrorCode.UNKNOWN_TOPIC_ID)
+            else:
+                cluster.serve(number, asked, request)
+
+        cluster.fetch = replace_then_refuse
+        async with cluster.serving() as client:
+            how = setting(fetch_bytes_max=1, fail_on_data_loss=False)
+            assert await read(client, Range("orders", ID, 0, 0, 30), how) == [0]
+        assert "deleted and created again" in caplog.text
+        assert "from offset 10 to 29" in caplog.text
+
+    asyncio.run(main())
+
+
 def test_what_does_not_pass_is_told_with_the_place() -> None:
     async def main() -> None:
         cluster = Cluster()
