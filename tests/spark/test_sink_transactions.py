@@ -177,6 +177,19 @@ def test_fewer_splits_on_replay(broker: RunningBroker, driver: Driver, topic: st
     assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
 
 
+def test_more_splits_on_replay_and_then_fewer(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    """The second attempt has committed task 2, which the first one did not have, and the third has not."""
+    driver.commit_some(driver.prepare(0, FIRST, [*SECOND, *THIRD]), 1)
+    prepared = driver.prepare(0, FIRST, SECOND, THIRD)
+    driver.commit_some([prepared[0], without_transaction(prepared[1]), prepared[2]], 3)
+    replayed = driver.prepare(0, FIRST, [*SECOND, *THIRD])
+    with pytest.raises(BadReplay, match="task 2: 1 rows were committed, and now there are only 2 tasks"):
+        driver.commit(replayed)
+    driver.abort(replayed)
+    driver.commit(driver.prepare(0, FIRST, SECOND, THIRD))
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
 def test_fewer_splits_on_replay_of_what_was_not_committed(broker: RunningBroker, driver: Driver, topic: str) -> None:
     prepared = driver.prepare(0, FIRST, SECOND, THIRD)
     driver.commit_some(prepared, 1)

@@ -74,6 +74,15 @@ def test_ends_columns_and_pieces(spark: SparkSession, odradek_shared_broker: Run
     assert sorted(bytes(row.value) for row in timed.collect()) == [b"v4", b"v5"]
 
 
+def test_an_end_before_the_start_is_told_though_one_is_a_time(
+    spark: SparkSession, odradek_shared_broker: RunningBroker, topic: str
+) -> None:
+    start, ends = str(NOON_MS + 25_000), json.dumps({topic: {"0": 1, "1": 1, "2": 1}})
+    rows = table(spark, odradek_shared_broker, subscribe=topic, startingTimestamp=start, endingOffsets=ends)
+    with pytest.raises(AnalysisException, match=rf"option endingOffsets: {topic}-0 would end at offset 1, before its"):
+        rows.count()
+
+
 def test_nothing_to_read(spark: SparkSession, odradek_shared_broker: RunningBroker) -> None:
     odradek_shared_broker.create_topic("batch-empty")
     assert table(spark, odradek_shared_broker, subscribe="batch-empty").count() == 0

@@ -1,11 +1,13 @@
 """What a batch query reads: from offsets to offsets, as its options and its filters say."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.cluster import Cluster, Extent
-from odradek.spark.edges import Subscription
+from odradek.spark.edges import Everywhere, Subscription
 from odradek.spark.filters import Narrowing
+from odradek.spark.given_options import InvalidOption
 from odradek.spark.options import SourceOptions
 from odradek.spark.planning import split
 from odradek.spark.reading.range import Range
@@ -33,6 +35,7 @@ def plan_partition(options: SourceOptions, partition: TopicPartition) -> list[Ra
 async def _plan(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) -> list[Range]:
     extent = await cluster.extent_at_start()
     starts, ends = await starts_of(cluster, options, extent), await ends_of(cluster, options, extent)
+    _check_order(options, extent, starts, ends)
     starts = {each: offset for each, offset in starts.items() if narrowing.has(each)}
     if narrowing.time_ms_least is not None and starts:
         starts = await _not_before(cluster, starts, narrowing.time_ms_least, extent)
@@ -47,6 +50,17 @@ async def _plan(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) 
         for each, offset in sorted(starts.items())
     ]
     return split(ranges, pieces_min=options.pieces_min, rows_max=options.piece_rows_max)
+
+
+def _check_order(
+    options: SourceOptions, extent: Extent, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> None:
+    """Of times next to offsets: only now is it known which offsets they are. Where all up to the end has expired, the
+    query starts at what is left, and reads nothing."""
+    for each, start in sorted(starts.items()):
+        if ends[each] < start and start > extent.earliest[each] and not isinstance(options.ending, Everywhere):
+            why = f"{each} would end at offset {ends[each]}, before its start, {start}"
+            raise InvalidOption(options.ending.option, why, "mend where the query starts, or where it ends")
 
 
 async def _not_before(

@@ -7,6 +7,8 @@ from difflib import get_close_matches
 from odradek.model.errors import OdradekError
 
 _TIME = re.compile(r"(\d+)\s*([a-z]*)")
+INT32_MAX = (1 << 31) - 1
+INT64_MAX = (1 << 63) - 1
 _UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -53,13 +55,14 @@ class GivenOptions:
             raise InvalidOption(name, f"{text!r} is not known", f"it is one of {', '.join(among)}")
         return None if text is None else text.lower()
 
-    def whole(self, name: str, least: int = 1) -> int | None:
+    def whole(self, name: str, least: int = 1, most: int = INT64_MAX) -> int | None:
         text = self.text(name)
         if text is None:
             return None
         number = int(text) if re.fullmatch(r"[+-]?\d{1,19}", text) else None
-        if number is None or not least <= number < 1 << 63:
-            raise InvalidOption(name, f"{text!r} does not do", f"give a whole number of at least {least}")
+        if number is None or not least <= number <= most:
+            bound = f"of at least {least}" if most == INT64_MAX else f"from {least} to {most}"
+            raise InvalidOption(name, f"{text!r} does not do", f"give a whole number {bound}")
         return number
 
     def time_ms(self, name: str) -> int | None:

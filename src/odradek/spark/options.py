@@ -9,7 +9,7 @@ from odradek.model.address import parse_address
 from odradek.model.errors import InvalidConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.edges import AtOffsets, AtTime, AtTimes, Edge, Everywhere, Subscription
-from odradek.spark.given_options import GivenOptions, InvalidOption
+from odradek.spark.given_options import INT32_MAX, GivenOptions, InvalidOption
 from odradek.spark.offsets import EARLIEST, LATEST, InvalidOffsets, parse_numbers, parse_partitions
 from odradek.spark.reading.columns import ALL_COLUMNS, HEADERS, PLAIN_COLUMNS
 from odradek.spark.reading.range import ReadSetting
@@ -200,6 +200,9 @@ def _check_batch(given: GivenOptions, starting: Edge, ending: Edge) -> None:
         _check_order(starting.offsets, ending.offsets, "endingOffsets")
     if isinstance(starting, AtTimes) and isinstance(ending, AtTimes):
         _check_order(starting.times_ms, ending.times_ms, "endingOffsetsByTimestamp")
+    if isinstance(starting, AtTime) and isinstance(ending, AtTime) and starting.time_ms > ending.time_ms:
+        why = f"{ending.time_ms} is before the start, {starting.time_ms}"
+        raise InvalidOption(ending.option, why, "mend one of the two")
     for name in _PER_TRIGGER:
         if name in given:
             log.warning("option %s has no effect on a batch query", name)
@@ -248,8 +251,10 @@ def _reading(given: GivenOptions) -> ReadSetting:
     default = ReadSetting(bootstrap="")
     if (protocol := given.text("kafka.security.protocol")) not in (None, "PLAINTEXT"):
         raise InvalidOption("kafka.security.protocol", f"{protocol!r} is not there yet", "use a PLAINTEXT listener")
-    sizes = [given.whole(name) for name in ("kafka.max.partition.fetch.bytes", "kafka.fetch.max.bytes")]
-    wait_ms = given.whole("kafka.fetch.max.wait.ms", least=0)
+    sizes = [
+        given.whole(name, most=INT32_MAX) for name in ("kafka.max.partition.fetch.bytes", "kafka.fetch.max.bytes")
+    ]
+    wait_ms = given.whole("kafka.fetch.max.wait.ms", least=0, most=INT32_MAX)
     return ReadSetting(
         bootstrap=_bootstrap(given),
         columns=_columns(given),

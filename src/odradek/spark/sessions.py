@@ -13,11 +13,9 @@ from odradek.spark.python import quick_python
 from odradek.spark.slots import slots_of, tell_processes
 from odradek.spark.source import OdradekSource
 
-_SUBMITTED = "PYSPARK_GATEWAY_PORT"
-"""Set by spark-submit, which may have been told of a cluster."""
 _DEFAULT_MASTER = "local[*]"
-_MASTER_ELSEWHERE = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
-"""Where these are set, another master may be the default."""
+_MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
+"""Where these are set, another master may be the default. The first is of spark-submit."""
 _HERE = {
     # Over TCP, Spark's Python processes hear of each task 40 ms late: its JVM leaves Nagle's algorithm on, and sends a
     # task in two parts. Not elsewhere: in the temporary directory of a container, a socket's path may be too long.
@@ -37,27 +35,34 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     Python processes run the Python of this one; Spark would take the first `python3` on PATH.
     """
     is_new = SparkSession.getActiveSession() is None
+    named = master or configs.get("spark.master")
+    here = local_master(named, os.environ)
     if is_new:
         os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
-        if master is None or master.startswith("local"):
+        if named is None or here is not None:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app_name)
     if master is not None:
         builder = builder.master(master)
-    runs_here = master.startswith("local") if master is not None else _SUBMITTED not in os.environ
-    for name, value in {**(_HERE if runs_here else {}), **configs}.items():
+    for name, value in {**(_HERE if here is not None else {}), **configs}.items():
         builder = builder.config(name, value)
     runs_this_python = os.environ.get("PYSPARK_PYTHON") == sys.executable
-    if master is None and runs_here and not any(name in os.environ for name in _MASTER_ELSEWHERE):
-        master = configs.get("spark.master", _DEFAULT_MASTER)
-    slots = slots_of(master or "")
-    quick = _quick_python_processes() if is_new and runs_here and runs_this_python else nullcontext()
+    slots = None if here is None else slots_of(here)
+    quick = _quick_python_processes() if is_new and here is not None and runs_this_python else nullcontext()
     with tell_processes(slots), quick:
         spark = builder.getOrCreate()
     if not runs_this_python:
         # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.
         spark.dataSource.register(OdradekSource)
     return spark
+
+
+def local_master(named: str | None, environ: Mapping[str, str]) -> str | None:
+    """The master, where Spark is known to run on this machine. None where it runs elsewhere, or where only Spark knows:
+    what is set here is sent to executors, and means nothing on other machines."""
+    if named is not None:
+        return named if named.startswith("local") else None
+    return None if any(name in environ for name in _MASTER_ELSEWHERE) else _DEFAULT_MASTER
 
 
 @contextmanager

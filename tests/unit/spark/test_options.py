@@ -181,6 +181,20 @@ def test_a_batch_that_could_read_nothing_is_refused(more: dict[str, str]) -> Non
         batch(**more)
 
 
+def test_times_that_end_before_they_start_are_refused() -> None:
+    with pytest.raises(InvalidOption, match=r"option endingTimestamp: 1000 is before the start, 2000"):
+        batch(startingTimestamp="2000", endingTimestamp="1000")
+
+
+@pytest.mark.parametrize(
+    "name", ["kafka.max.partition.fetch.bytes", "kafka.fetch.max.bytes", "kafka.fetch.max.wait.ms"]
+)
+def test_numbers_that_kafkas_protocol_cannot_tell_are_refused(name: str) -> None:
+    batch(**{name: str((1 << 31) - 1)})
+    with pytest.raises(InvalidOption, match=rf"option {name}: '2147483648' does not do; .* to 2147483647"):
+        batch(**{name: str(1 << 31)})
+
+
 def test_offsets_that_tasks_look_up() -> None:
     assert batch(resolveOffsets="read").resolve_when_read
     assert not batch(resolveOffsets="plan").resolve_when_read

@@ -27,13 +27,15 @@ async def commit_all(client: Client, prepared: Sequence[Prepared], once: Exactly
     are committed say so to their next attempts, and the others are written anew.
     """
     first, *others = sorted(prepared, key=lambda each: each.task)
+    tasks = len(prepared)
     if first.transaction is not None:
-        place = TopicPartition(once.marker_topic, 0)
-        marker = Marker(first.job.batch, first.rows, first.row_hash, len(prepared))
-        await leave_marker(client, first.transaction, place, marker)
-        await end(client, first.transaction, commit=True)
-    elif first.tasks_before is not None and first.tasks_before > len(prepared):
-        await _check_gone(client, first, range(len(prepared), first.tasks_before), once)
+        await _commit_first(client, first, first.transaction, tasks, once)
+    elif first.tasks_before is not None and first.tasks_before > tasks:
+        await _check_gone(client, first, range(tasks, first.tasks_before), once)
+    elif first.tasks_before is not None and first.tasks_before < tasks:  # the next attempt is to know of all of them
+        transactional_id = first.job.transactional_id(once.prefix, first.task)
+        again = await take_id(client, transactional_id, once.timeout_ms)
+        await _commit_first(client, first, again, tasks, once)
 
     async def commit(transaction: Transaction) -> None:
         await end(client, transaction, commit=True)
@@ -41,6 +43,14 @@ async def commit_all(client: Client, prepared: Sequence[Prepared], once: Exactly
     failures = await _each([each.transaction for each in others if each.transaction is not None], commit)
     if failures:
         raise failures[0]
+
+
+async def _commit_first(
+    client: Client, first: Prepared, transaction: Transaction, tasks: int, once: ExactlyOnce
+) -> None:
+    marker = Marker(first.job.batch, first.rows, first.row_hash, tasks)
+    await leave_marker(client, transaction, TopicPartition(once.marker_topic, 0), marker)
+    await end(client, transaction, commit=True)
 
 
 async def abort_all(client: Client, prepared: Sequence[Prepared]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from odradek.client.client import parse_bootstrap
 from odradek.model.errors import InvalidConfig
 from odradek.records.batch import HEAD_SIZE, Codec
-from odradek.spark.given_options import GivenOptions, InvalidOption
+from odradek.spark.given_options import INT32_MAX, INT64_MAX, GivenOptions, InvalidOption
 
 _BOOTSTRAP = "kafka.bootstrap.servers"
 _CREATE = "kafka.allow.auto.create.topics"
@@ -91,11 +91,11 @@ def sink_options(options: Mapping[str, str], *, streaming: bool) -> SinkOptions:
         acks=acks,
         codec=Codec.NONE if codec is None else Codec[codec.upper()],
         level=_level(given, Codec.NONE if codec is None else Codec[codec.upper()]),
-        batch_bytes_max=max(given.whole("kafka.batch.size", least=0) or _BATCH_BYTES, 2 * HEAD_SIZE),
-        request_bytes_max=given.whole("kafka.max.request.size") or _REQUEST_BYTES,
+        batch_bytes_max=max(given.whole("kafka.batch.size", 0, INT32_MAX) or _BATCH_BYTES, 2 * HEAD_SIZE),
+        request_bytes_max=given.whole("kafka.max.request.size", most=INT32_MAX) or _REQUEST_BYTES,
         delivery_timeout_s=_seconds(given, "kafka.delivery.timeout.ms", 120_000),
         request_timeout_s=_seconds(given, "kafka.request.timeout.ms", 30_000),
-        metadata_timeout_s=_seconds(given, "kafka.max.block.ms", 60_000),
+        metadata_timeout_s=_seconds(given, "kafka.max.block.ms", 60_000, INT64_MAX),
         creates_topics=given.flag(_CREATE, True),
         once=_once(given, topic, acks, streaming=streaming),
     )
@@ -131,8 +131,8 @@ def _level(given: GivenOptions, codec: Codec) -> int | None:
     return None
 
 
-def _seconds(given: GivenOptions, name: str, default_ms: int) -> float:
-    return (given.whole(name) or default_ms) / 1000
+def _seconds(given: GivenOptions, name: str, default_ms: int, most_ms: int = INT32_MAX) -> float:
+    return (given.whole(name, most=most_ms) or default_ms) / 1000
 
 
 def _once(given: GivenOptions, topic: str | None, acks: int, *, streaming: bool) -> ExactlyOnce | None:
@@ -160,7 +160,7 @@ def _once(given: GivenOptions, topic: str | None, acks: int, *, streaming: bool)
     return ExactlyOnce(
         prefix=given.text("transactionalIdPrefix") or _PREFIX,
         marker_topic=marker_topic,
-        timeout_ms=given.whole("kafka.transaction.timeout.ms") or _TRANSACTION_TIMEOUT_MS,
+        timeout_ms=given.whole("kafka.transaction.timeout.ms", most=INT32_MAX) or _TRANSACTION_TIMEOUT_MS,
         app_id=app_id,
         version=version,
     )

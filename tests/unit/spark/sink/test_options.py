@@ -61,6 +61,10 @@ def test_exactly_once_keeps_its_markers_at_the_topic() -> None:
         ({**NEEDED, "kafka.security.protocol": "SSL"}, "option kafka.security.protocol: 'SSL' is not there yet"),
         ({**NEEDED, "kafka.compression.type": "brotli"}, "it is one of none, gzip, snappy, lz4, zstd"),
         ({**NEEDED, "kafka.batch.size": "many"}, "option kafka.batch.size: 'many' does not do"),
+        (
+            {**NEEDED, "exactlyOnce": "true", "kafka.transaction.timeout.ms": "3000000000"},
+            "option kafka.transaction.timeout.ms: '3000000000' does not do; give a whole number from 1 to 2147483647",
+        ),
         ({**NEEDED, "kafka.transactional.id": "a"}, "option kafka.transactional.id: it is not taken; set exactlyOnce"),
         ({**NEEDED, "path": "a"}, "option path: it is not taken"),
         ({**NEEDED, "exactlyOnce": "yes"}, "it is one of true, false"),
