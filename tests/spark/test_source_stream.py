@@ -5,7 +5,9 @@ import json
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -112,6 +114,48 @@ def test_a_small_batch_has_as_many_tasks_as_run_at_once_also_when_it_comes_again
     assert len(seen[0]) == 2
     assert sorted(number for task in seen[0] for number in task) == list(range(50))
     assert seen[1] == seen[0]
+
+
+def test_a_first_batch_that_fails_is_read_again_from_where_it_started(
+    spark: SparkSession, odradek_shared_broker: RunningBroker, finished: Finished, tmp_path: Path
+) -> None:
+    """Records come all the time, and the query starts at the latest: that is elsewhere when it starts again."""
+    broker, topic = odradek_shared_broker, f"streamed-{next(_NUMBERS)}"
+    broker.create_topic(topic)
+    seen: list[list[int]] = []
+    is_over = threading.Event()
+
+    def produce_on() -> None:
+        producer = Producer({"bootstrap.servers": broker.bootstrap, "linger.ms": 0})
+        for value in itertools.count():
+            if is_over.wait(0.001):
+                break
+            producer.produce(topic, str(value))
+        producer.flush()
+
+    def take(rows: DataFrame, _: int) -> None:
+        numbers = sorted(row.number for row in rows.collect())
+        if numbers:
+            seen.append(numbers)
+            if len(seen) == 1:
+                raise RuntimeError("so that it comes again")
+
+    def start() -> StreamingQuery:
+        writer = stream(spark, broker, topic, startingOffsets="latest").writeStream
+        return writer.option("checkpointLocation", str(tmp_path / "checkpoint")).foreachBatch(take).start()
+
+    with ThreadPoolExecutor(1) as pool:
+        producing = pool.submit(produce_on)
+        try:
+            with pytest.raises(StreamingQueryException, match="so that it comes again"):
+                finished(start)
+        finally:
+            is_over.set()
+        producing.result()
+    with running(start):
+        pass
+    assert seen[1] == seen[0]
+    assert list(itertools.chain(*seen[1:])) == list(range(seen[0][0], seen[-1][-1] + 1))
 
 
 def test_what_is_there_now_in_limited_batches_and_the_rest_after_a_restart(

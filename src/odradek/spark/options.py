@@ -251,9 +251,7 @@ def _reading(given: GivenOptions) -> ReadSetting:
     default = ReadSetting(bootstrap="")
     if (protocol := given.text("kafka.security.protocol")) not in (None, "PLAINTEXT"):
         raise InvalidOption("kafka.security.protocol", f"{protocol!r} is not there yet", "use a PLAINTEXT listener")
-    sizes = [
-        given.whole(name, most=INT32_MAX) for name in ("kafka.max.partition.fetch.bytes", "kafka.fetch.max.bytes")
-    ]
+    sizes = [given.whole(name, most=INT32_MAX) for name in ("kafka.max.partition.fetch.bytes", "kafka.fetch.max.bytes")]
     wait_ms = given.whole("kafka.fetch.max.wait.ms", least=0, most=INT32_MAX)
     return ReadSetting(
         bootstrap=_bootstrap(given),
