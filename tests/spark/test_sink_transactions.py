@@ -228,6 +228,20 @@ def test_a_driver_with_more_tasks_commits_none_when_task_0_was_fenced(
     assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
 
 
+def test_a_driver_that_was_superseded_commits_none_though_task_0_was_committed_before(
+    broker: RunningBroker, link: Link, driver: Driver, topic: str
+) -> None:
+    """It has a task more than the one that took its place, which fences no task of that number."""
+    driver.commit_some(driver.prepare(0, FIRST, [*SECOND, *THIRD]), 1)
+    mine = driver.prepare(0, FIRST, SECOND, THIRD)
+    second = Driver(link, broker.bootstrap, topic)
+    second.commit(second.prepare(0, FIRST, [*SECOND, *THIRD]))
+    with pytest.raises(Fenced):
+        driver.commit(mine)
+    driver.abort(mine)
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
 def test_an_empty_batch_is_known_again(broker: RunningBroker, driver: Driver, topic: str) -> None:
     driver.commit(driver.prepare(0, [], []))
     assert [each.transaction for each in driver.prepare(0, [], [])] == [None, None]

@@ -69,6 +69,16 @@ class Client:
     async def ask_node(self, node_id: int, request: Message, kind: type[M], version_max: int | None = None) -> M:
         return await (await self._connection(await self._address_of(node_id))).ask(request, kind, version_max)
 
+    async def ask_leader(self, node_id: int, request: Message, kind: type[M], version_max: int | None = None) -> M:
+        """Who led a partition when it was last looked up. One that is not in the cluster any more is for another look:
+        unlike a node that somebody has named, it passes."""
+        try:
+            return await self.ask_node(node_id, request, kind, version_max)
+        except Refused as error:
+            if error.code is ErrorCode.BROKER_NOT_AVAILABLE:
+                raise Refused(ErrorCode.LEADER_NOT_AVAILABLE, error.message) from None
+            raise
+
     async def ask_controller(self, request: Message, kind: type[M]) -> M:
         """The node that metadata name as the controller: a broker, where controllers are nodes of their own."""
         if self._controller_id == NO_NODE:
@@ -137,10 +147,12 @@ class Client:
         return address
 
     async def _any(self) -> Connection:
-        """To whom there is a connection already, else to a known broker, else to where we began."""
-        for connection in self._connections.values():
-            if not connection.is_closed:
-                return connection
+        """To whom there is a connection already, else to a known broker, else to where we began.
+
+        One of them by chance: a broker that has lost the others would tell the same old story again and again.
+        """
+        if connected := [each for each in self._connections.values() if not each.is_closed]:
+            return self.setting.rng.choice(connected)
         failures = []
         for address in dict.fromkeys((*self._brokers.values(), *self._bootstrap)):
             try:

@@ -29,7 +29,7 @@ async def delete_records(client: Client, before: Mapping[TopicPartition, Offset]
             topics=tuple(DeleteRecordsTopic(name=name, partitions=tuple(parts)) for name, parts in topics.items()),
             timeout_ms=int(client.setting.request_timeout_s * 1000),
         )
-        response = await client.ask_node(leader, request, DeleteRecordsResponse)
+        response = await client.ask_leader(leader, request, DeleteRecordsResponse)
         return {
             TopicPartition(topic.name, each.partition_index): refusal(each.error_code) or Offset(each.low_watermark)
             for topic in response.topics

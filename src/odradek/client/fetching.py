@@ -20,7 +20,7 @@ async def fetch_batches(
     wanted = FetchPartition(partition=partition.partition, fetch_offset=at, partition_max_bytes=bytes_max)
     topics = (FetchTopic(topic=partition.topic, partitions=(wanted,)),)
     request = FetchRequest(max_wait_ms=0, min_bytes=0, max_bytes=bytes_max, topics=topics)
-    response = await client.ask_node(leader, request, FetchResponse, _NAMED_MAX)
+    response = await client.ask_leader(leader, request, FetchResponse, _NAMED_MAX)
     data = response.responses[0].partitions[0] if response.responses else None
     code = response.error_code or (data.error_code if data is not None else 0)
     if code:

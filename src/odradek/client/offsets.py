@@ -59,7 +59,7 @@ async def list_led_offsets(
         topics=_topics(wanted),
         timeout_ms=int(client.setting.request_timeout_s * 1000),
     )
-    return _read(await client.ask_node(leader, request, ListOffsetsResponse))
+    return _read(await client.ask_leader(leader, request, ListOffsetsResponse))
 
 
 def _topics(asked: Mapping[TopicPartition, tuple[PartitionView, TimestampMs]]) -> tuple[ListOffsetsTopic, ...]:

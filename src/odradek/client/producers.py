@@ -103,7 +103,7 @@ async def write_abort(client: Client, partition: TopicPartition, marker: AbortMa
             topics=(WritableTxnMarkerTopic(name=partition.topic, partition_indexes=(partition.partition,)),),
             coordinator_epoch=marker.coordinator_epoch,
         )
-        response = await client.ask_node(leader, WriteTxnMarkersRequest(markers=(written,)), WriteTxnMarkersResponse)
+        response = await client.ask_leader(leader, WriteTxnMarkersRequest(markers=(written,)), WriteTxnMarkersResponse)
         return {
             TopicPartition(topic.name, each.partition_index): refusal(each.error_code)
             for result in response.markers

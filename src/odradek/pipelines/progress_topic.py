@@ -103,7 +103,7 @@ class ProgressTopic:
         request = _request(told)
 
         async def ask(leader: int, _: object) -> dict[TopicPartition, ClientError | None]:
-            response = await self._client.ask_node(leader, request, ProduceResponse, _BY_NAME_MAX)
+            response = await self._client.ask_leader(leader, request, ProduceResponse, _BY_NAME_MAX)
             appended = response.responses[0].partition_responses[0]
             return {_PLACE: refusal(appended.error_code, appended.error_message)}
 

@@ -69,7 +69,7 @@ async def look_ahead(
     }
     try:
         answers = await asyncio.gather(
-            *(client.ask_node(leader, request, FetchResponse) for leader, request in requests.items())
+            *(client.ask_leader(leader, request, FetchResponse) for leader, request in requests.items())
         )
     except ClientError:
         return None

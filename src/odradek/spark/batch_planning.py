@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.cluster import Cluster, Extent
-from odradek.spark.edges import Everywhere, Subscription
+from odradek.spark.edges import AtTime, AtTimes, Edge, Everywhere, Subscription
 from odradek.spark.filters import Narrowing
 from odradek.spark.given_options import InvalidOption
 from odradek.spark.options import SourceOptions
@@ -55,12 +55,18 @@ async def _plan(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) 
 def _check_order(
     options: SourceOptions, extent: Extent, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> None:
-    """Of times next to offsets: only now is it known which offsets they are. Where all up to the end has expired, the
-    query starts at what is left, and reads nothing."""
-    for each, start in sorted(starts.items()):
-        if ends[each] < start and start > extent.earliest[each] and not isinstance(options.ending, Everywhere):
-            why = f"{each} would end at offset {ends[each]}, before its start, {start}"
-            raise InvalidOption(options.ending.option, why, "mend where the query starts, or where it ends")
+    """Of a time next to offsets: only now is it known which offset it is. A partition may have nothing to read, as one
+    that nobody has written to since; but not all of them."""
+    if isinstance(options.ending, Everywhere) or _is_time(options.starting) == _is_time(options.ending):
+        return
+    behind = [each for each, start in sorted(starts.items()) if extent.earliest[each] < start > ends[each]]
+    if behind and all(start >= ends[each] for each, start in starts.items()):
+        why = f"{behind[0]} would end at offset {ends[behind[0]]}, before its start, {starts[behind[0]]}"
+        raise InvalidOption(options.ending.option, why, "mend where the query starts, or where it ends")
+
+
+def _is_time(edge: Edge) -> bool:
+    return isinstance(edge, AtTime | AtTimes)
 
 
 async def _not_before(

@@ -46,12 +46,13 @@ def find_losses(start: Position, extent: Extent, *, by_pattern: bool) -> list[Lo
     return found
 
 
-def find_unknown_starts(start: Position, end: Position) -> list[Loss]:
-    """Of a batch that comes again: one that ends before it starts is the first of its query, which started earlier."""
+def find_unknown_starts(start: Position, end: Position, *, or_equal: bool) -> list[Loss]:
+    """Of a batch that comes again: one that ends before it starts is the first of its query, which started earlier.
+    With `or_equal`, so is one that ends where it starts."""
     return [
         Loss(partition, offset, offset, StartUnknown(str(partition), offset, start.offsets[partition]))
         for partition, offset in end.offsets.items()
-        if offset < start.offsets.get(partition, offset) and start.is_same_topic(end, partition.topic)
+        if offset < start.offsets.get(partition, -1) + or_equal and start.is_same_topic(end, partition.topic)
     ]
 
 

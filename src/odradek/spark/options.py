@@ -9,7 +9,7 @@ from odradek.model.address import parse_address
 from odradek.model.errors import InvalidConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.edges import AtOffsets, AtTime, AtTimes, Edge, Everywhere, Subscription
-from odradek.spark.given_options import INT32_MAX, GivenOptions, InvalidOption
+from odradek.spark.given_options import INT32_MAX, INT64_MAX, GivenOptions, InvalidOption
 from odradek.spark.offsets import EARLIEST, LATEST, InvalidOffsets, parse_numbers, parse_partitions
 from odradek.spark.reading.columns import ALL_COLUMNS, HEADERS, PLAIN_COLUMNS
 from odradek.spark.reading.range import ReadSetting
@@ -90,6 +90,17 @@ class SourceOptions:
     lookup_timeout_s: float
     """For what the driver asks of the cluster, with all retries."""
     reading: ReadSetting
+
+    @property
+    def starts_at_end(self) -> bool:
+        """Whether that may be, in some partition: then it is another offset each time that it is looked up."""
+        match self.starting:
+            case Everywhere(offset):
+                return offset == LATEST
+            case AtOffsets(offsets):
+                return LATEST in offsets.values()
+            case _:
+                return self.latest_if_none_so_late
 
 
 def source_options(options: Mapping[str, str], *, streaming: bool | None) -> SourceOptions:
@@ -261,14 +272,14 @@ def _reading(given: GivenOptions) -> ReadSetting:
         fetch_bytes_max=min((each for each in sizes if each is not None), default=default.fetch_bytes_max),
         fetch_wait_ms=default.fetch_wait_ms if wait_ms is None else wait_ms,
         timeout_s=_seconds(given, "kafkaConsumer.pollTimeoutMs", default.timeout_s),
-        request_timeout_s=_seconds(given, "kafka.request.timeout.ms", default.request_timeout_s),
+        request_timeout_s=_seconds(given, "kafka.request.timeout.ms", default.request_timeout_s, INT32_MAX),
         connect_timeout_s=_seconds(given, "kafka.socket.connection.setup.timeout.ms", default.connect_timeout_s),
         client_id=given.text("kafka.client.id") or default.client_id,
     )
 
 
-def _seconds(given: GivenOptions, name: str, default: float) -> float:
-    time_ms = given.whole(name)
+def _seconds(given: GivenOptions, name: str, default: float, most_ms: int = INT64_MAX) -> float:
+    time_ms = given.whole(name, most=most_ms)
     return default if time_ms is None else time_ms / 1000
 
 

@@ -36,6 +36,8 @@ class Progress:
         self._one_at_a_time = asyncio.Lock()
         self._is_waited_for = asyncio.Event()
         self._waited_for: Mapping[TopicPartition, int] | None = None
+        self._is_in_vain = False
+        """Whether nothing was committed since it was last waited for."""
         self._told = ""
 
     def reached(self, offsets: Mapping[TopicPartition, int]) -> None:
@@ -45,8 +47,9 @@ class Progress:
             self._cluster.begin(self._keep_up())
 
     def wait(self, timeout_s: float) -> None:
-        """Until all that was reached is committed, but not longer than this, and only once for the same offsets."""
-        if self._waited_for == self._wanted:
+        """Until all that was reached is committed, but not longer than this, and only once for the same offsets. Where
+        that was in vain, not again before something is committed."""
+        if self._waited_for == self._wanted or self._is_in_vain:
             return
         self._waited_for = self._wanted
         catching_up = self._cluster.begin(self._catch_up())
@@ -54,6 +57,7 @@ class Progress:
             catching_up.result(timeout_s)
         except TimeoutError:
             catching_up.cancel()
+            self._is_in_vain = True
             log.warning("the progress of group %s is not committed yet", self.group_id)
 
     def _is_behind(self) -> bool:
@@ -82,6 +86,7 @@ class Progress:
             trouble = await self._commit_once(changed)
             if trouble is None:
                 self._committed |= changed
+                self._is_in_vain = False
                 self._committed_s = asyncio.get_running_loop().time()
                 continue
             if trouble != self._told:

@@ -1,6 +1,7 @@
 """A Spark session with all that this package needs in place."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -14,7 +15,7 @@ from odradek.spark.slots import slots_of, tell_processes
 from odradek.spark.source import OdradekSource
 
 _DEFAULT_MASTER = "local[*]"
-_MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
+_MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "MASTER")
 """Where these are set, another master may be the default. The first is of spark-submit."""
 _HERE = {
     # Over TCP, Spark's Python processes hear of each task 40 ms late: its JVM leaves Nagle's algorithm on, and sends a
@@ -62,7 +63,21 @@ def local_master(named: str | None, environ: Mapping[str, str]) -> str | None:
     what is set here is sent to executors, and means nothing on other machines."""
     if named is not None:
         return named if named.startswith("local") else None
-    return None if any(name in environ for name in _MASTER_ELSEWHERE) else _DEFAULT_MASTER
+    may_be_elsewhere = any(name in environ for name in _MASTER_ELSEWHERE) or _is_in_defaults(environ)
+    return None if may_be_elsewhere else _DEFAULT_MASTER
+
+
+def _is_in_defaults(environ: Mapping[str, str]) -> bool:
+    """Whether Spark's file of defaults names a master."""
+    home = environ.get("SPARK_HOME")
+    place = environ.get("SPARK_CONF_DIR") or (os.path.join(home, "conf") if home else None)
+    if place is None:
+        return False
+    try:
+        text = Path(place, "spark-defaults.conf").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return re.search(r"^\s*spark\.master\b", text, re.MULTILINE) is not None
 
 
 @contextmanager

@@ -92,7 +92,8 @@ class StreamDriver:
         ends = self._limited(begin, extent) if limited else dict(extent.latest)
         named_group = None if self._options.group_id else group_id
         sizes = [ends[each] - offset for each, offset in begin.items() if ends[each] > offset]
-        end = Position(ends, extent.topic_ids, named_group, self._tasks(sizes), self._start_of_first(start))
+        first = begin if self._is_first(start) else None
+        end = Position(ends, extent.topic_ids, named_group, self._tasks(sizes), first)
         if sizes:
             return end
         progress.reached(start.offsets)
@@ -117,9 +118,11 @@ class StreamDriver:
         if end.start is not None and start.start is None:
             start = Position(end.start, end.topic_ids)
         extent, records = self._watch.seen or (None, NOTHING)
+        has_no_start = extent is None and end.start is None and self._is_first(start)
+        losses = find_unknown_starts(start, end, or_equal=has_no_start and self._options.starts_at_end)
+        self._losses.report(losses)
         if extent is None or not all(each in extent.latest for each in end.offsets):
             extent = self._watch.look_around(Position({each: start.offsets.get(each, 0) for each in end.offsets}))
-        self._losses.report(find_unknown_starts(start, end))
         self._losses.report(find_losses(_shared(start, end), extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         found = [
@@ -133,10 +136,10 @@ class StreamDriver:
             self._takes_records_s = self._now_s() + _AHEAD_PAUSE_S  # a batch of this size is fetched by its tasks
         return planned
 
-    def _start_of_first(self, start: Position) -> Mapping[TopicPartition, int] | None:
-        """Where the next batch starts, if it is the first of its query: asked for again, it would be elsewhere."""
-        is_first = self._initial is not None and start.start is None and start.offsets == self._initial.offsets
-        return start.offsets if is_first else None
+    def _is_first(self, start: Position) -> bool:
+        """Whether a batch that starts there is the first of its query. Its end has where it started: asked for again,
+        that may be elsewhere."""
+        return self._initial is not None and start.start is None and start.offsets == self._initial.offsets
 
     async def _resolve_start(self) -> Position:
         extent = await self._cluster.extent_at_start()

@@ -102,3 +102,22 @@ def test_what_was_refused_is_tried_again(
     assert cluster.commits.get_nowait() == 7
     told = [record.getMessage() for record in caplog.records if "group mine" in record.getMessage()]
     assert told == ["the progress of group mine is not committed: orders-0: GROUP_AUTHORIZATION_FAILED"]
+
+
+def test_who_waited_in_vain_does_not_wait_again_before_something_is_committed(
+    cluster: FakeCluster, progress: Progress, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("odradek.spark.progress._PAUSE_S", 0.01)
+    cluster.refusals = [ErrorCode.GROUP_AUTHORIZATION_FAILED] * 100_000
+    progress.reached({ORDERS: 7})
+    progress.wait(0.01)
+    progress.reached({ORDERS: 8})
+    with monkeypatch.context() as nobody:
+        nobody.delattr(FakeCluster, "begin")
+        progress.wait(_SOON_S)
+    cluster.refusals.clear()
+    assert cluster.commits.get(timeout=_SOON_S) == 8
+    cluster.begin(asyncio.sleep(0)).result()  # so that it is known
+    progress.reached({ORDERS: 9})
+    progress.wait(_SOON_S)
+    assert cluster.commits.get_nowait() == 9

@@ -1,5 +1,7 @@
 """Where a session runs, as far as that is known before Spark starts."""
 
+from pathlib import Path
+
 import pytest
 
 from odradek.spark.sessions import local_master
@@ -7,7 +9,7 @@ from odradek.spark.sessions import local_master
 
 @pytest.mark.parametrize("named", ["local", "local[2]", "local[*]", "local-cluster[2,1,1024]"])
 def test_a_master_on_this_machine(named: str) -> None:
-    assert local_master(named, {"SPARK_HOME": "/spark"}) == named
+    assert local_master(named, {"MASTER": "yarn"}) == named
 
 
 @pytest.mark.parametrize("named", ["yarn", "spark://host:7077", "k8s://https://host"])
@@ -17,5 +19,19 @@ def test_a_master_elsewhere(named: str) -> None:
 
 def test_without_a_master_it_is_this_machine_unless_spark_may_have_been_told_of_another() -> None:
     assert local_master(None, {"PATH": "/bin"}) == "local[*]"
-    for name in ("PYSPARK_GATEWAY_PORT", "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
+    for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "MASTER"):
         assert local_master(None, {name: "something"}) is None
+
+
+def test_defaults_of_spark_may_name_a_master(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    for environ in ({"SPARK_HOME": str(tmp_path)}, {"SPARK_CONF_DIR": str(tmp_path / "conf")}):
+        (tmp_path / "conf" / "spark-defaults.conf").unlink(missing_ok=True)
+        assert local_master(None, environ) == "local[*]"
+        for text, found in (
+            ("# spark.master yarn\nspark.ui.enabled false\n", "local[*]"),
+            ("spark.ui.enabled false\nspark.master yarn\n", None),
+            (" spark.master=spark://host:7077\n", None),
+        ):
+            (tmp_path / "conf" / "spark-defaults.conf").write_text(text, encoding="utf-8")
+            assert local_master(None, environ) == found

@@ -346,6 +346,23 @@ def test_a_first_batch_whose_start_nobody_has_kept_is_not_passed_over_in_silence
     assert lenient.ranges(lenient.initial(), end) == []
 
 
+def test_nor_is_one_behind_which_nothing_has_come_since(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    end = Position.from_json({stage.topic: {"0": 5}})
+    for options in (
+        {"startingOffsets": "latest"},
+        {"startingOffsets": json.dumps({stage.topic: {"0": -1}})},
+        {"startingTimestamp": "99999999999999", "startingOffsetsByTimestampStrategy": "latest"},
+    ):
+        driver = stage.driver(**options)
+        with pytest.raises(StartUnknown):
+            driver.ranges(driver.initial(), end)
+    named = stage.driver(startingOffsets=json.dumps({stage.topic: {"0": 5}}))
+    assert named.ranges(named.initial(), end) == [], "it is the same whenever it is looked up"
+    assert [(each.start, each.end) for each in stage.driver().ranges(stage.driver().initial(), end)] == [(0, 5)]
+
+
 def test_a_topic_made_again_is_noticed_though_it_has_as_many_records(stage: Stage) -> None:
     stage.create()
     stage.produce(5)

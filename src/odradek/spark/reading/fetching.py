@@ -116,7 +116,7 @@ class Fetching:
         try:
             if self._leader is None:
                 self._leader = await self._find_leader()
-            response = await self._client.ask_node(self._leader.leader, self._request(self._leader), FetchResponse)
+            response = await self._client.ask_leader(self._leader.leader, self._request(self._leader), FetchResponse)
             if not response.responses and not response.error_code:
                 await asyncio.sleep(max(response.throttle_time_ms / 1000, _THROTTLED_S_LEAST))
                 return None
@@ -166,7 +166,7 @@ class Fetching:
         now = asyncio.get_running_loop().time()
         if self._missing_since is None:
             self._missing_since = now
-        if now - self._missing_since >= _MISSING_S:
+        if now - self._missing_since >= min(_MISSING_S, self._setting.timeout_s / 2):
             return NoSuchPartition(self._place)
         return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 

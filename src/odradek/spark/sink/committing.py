@@ -20,8 +20,8 @@ _AT_ONCE_MAX = 20
 async def commit_all(client: Client, prepared: Sequence[Prepared], once: ExactlyOnce) -> None:
     """`prepared` has all tasks of a batch. Raises SinkError where a transaction could not be committed.
 
-    Task 0 comes first, alone, and takes down how many tasks there are. So nothing of a batch is committed before that
-    is known, and a driver whose tasks were fenced by those of another commits nothing.
+    Task 0 comes first, alone, and takes down how many tasks there are, or were before if that is more. So nothing of a
+    batch is committed before that is known, and a driver whose tasks were fenced by those of another commits nothing.
 
     A crash before task 0 is committed: nothing of the batch is; all of it is written anew. Behind that: the tasks that
     are committed say so to their next attempts, and the others are written anew.
@@ -30,12 +30,9 @@ async def commit_all(client: Client, prepared: Sequence[Prepared], once: Exactly
     tasks = len(prepared)
     if first.transaction is not None:
         await _commit_first(client, first, first.transaction, tasks, once)
-    elif first.tasks_before is not None and first.tasks_before > tasks:
-        await _check_gone(client, first, range(tasks, first.tasks_before), once)
-    elif first.tasks_before is not None and first.tasks_before < tasks:  # the next attempt is to know of all of them
-        transactional_id = first.job.transactional_id(once.prefix, first.task)
-        again = await take_id(client, transactional_id, once.timeout_ms)
-        await _commit_first(client, first, again, tasks, once)
+    elif first.before is not None:
+        await _commit_first(client, first, first.before.transaction, max(tasks, first.before.tasks), once)
+        await _check_gone(client, first, range(tasks, first.before.tasks), once)
 
     async def commit(transaction: Transaction) -> None:
         await end(client, transaction, commit=True)
@@ -64,7 +61,7 @@ async def abort_all(client: Client, prepared: Sequence[Prepared]) -> None:
 
 
 async def _check_gone(client: Client, first: Prepared, tasks: range, once: ExactlyOnce) -> None:
-    """The batch had more tasks when it was tried before. Their rows are other tasks' now, so none may be committed."""
+    """Those that the batch had when it was tried before. Their rows are other tasks' now, so none may be committed."""
     place = TopicPartition(once.marker_topic, 0)
     for task in tasks:
         transactional_id = first.job.transactional_id(once.prefix, task)

@@ -30,6 +30,16 @@ class Written(WriterCommitMessage):
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Of a batch that comes again, and whose task 0 was committed."""
+
+    tasks: int
+    """How many there were then."""
+    transaction: Transaction
+    """That of task 0 now, with nothing in it: it tells the driver whether another has taken its place."""
+
+
 @dataclass(frozen=True)
 class Prepared(WriterCommitMessage):
     """Exactly once: the rows are there when the driver has committed."""
@@ -40,5 +50,5 @@ class Prepared(WriterCommitMessage):
     row_hash: int
     transaction: Transaction | None
     """None where there is nothing to commit: no rows, or they were committed before."""
-    tasks_before: int | None = None
-    """Where the rows of task 0 were committed before, how many tasks there were then."""
+    before: Before | None = None
+    """Where the rows of task 0 were committed before."""

@@ -122,16 +122,19 @@ class Producer:
     def seal(self, encoded: Encoded, now: TimestampMs) -> Batch:
         place, content, count = encoded
         batch: bytearray | memoryview = content
+        codec = Codec.NONE
         if self._setting.codec is not Codec.NONE:
-            batch = bytearray(HEAD_SIZE)
-            batch += compress(self._setting.codec, content[HEAD_SIZE:], self._setting.level)
+            compressed = compress(self._setting.codec, content[HEAD_SIZE:], self._setting.level)
+            if HEAD_SIZE + len(compressed) < len(content):  # what grows could be above the topic's limit
+                codec, batch = self._setting.codec, bytearray(HEAD_SIZE)
+                batch += compressed
         producer_id, epoch, transactional_id = self.identity
         sequence = -1
         if producer_id != NO_PRODUCER_ID:
             sequence = self._sequences.get(place, 0)
             self._sequences[place] = add_sequence(sequence, count)
         attributes = attributes_of(
-            self._setting.codec,
+            codec,
             TimestampType.CREATE_TIME,
             transactional=transactional_id is not None,
             control=False,
@@ -299,7 +302,7 @@ class Producer:
             ),
         )
         version_max = _BY_NAME_MAX if self._version_max is None and NO_UUID in ids else self._version_max
-        response = await self._client.ask_node(leader, asked, ProduceResponse, version_max)
+        response = await self._client.ask_leader(leader, asked, ProduceResponse, version_max)
         told: dict[TopicPartition, ClientError | None] = {
             TopicPartition(each.name or ids.get(each.topic_id, ""), part.index): refusal(
                 part.error_code, part.error_message

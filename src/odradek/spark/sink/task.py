@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random, SystemRandom
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from odradek.spark.sink.layout import Layout
 from odradek.spark.sink.link import Link
 from odradek.spark.sink.marker import Marker
 from odradek.spark.sink.options import ExactlyOnce, SinkOptions
-from odradek.spark.sink.prepared import Job, Prepared
+from odradek.spark.sink.prepared import Before, Job, Prepared
 from odradek.spark.sink.producer import NOBODY, Batch, Producer, ProducerSetting, new_identity
 from odradek.spark.sink.transaction import Transaction, end, join, leave_marker, read_marker, take_id
 
@@ -66,7 +66,10 @@ class Task:
         producer = Producer(client, self._producer_setting(), transaction.identity, transaction.produce_version_max)
         encoder = self._encoder(producer, hashed=True)
         if marker is not None and marker.batch >= job.batch:
-            return _skip(rows, encoder, marker, job, number)
+            prepared = _skip(rows, encoder, marker, job, number)
+            if marker.batch > job.batch or marker.tasks is None:
+                return prepared
+            return replace(prepared, before=Before(marker.tasks, transaction))
         try:
             self._send(rows, encoder, producer, transaction)
             if not encoder.row_count and number:
@@ -158,7 +161,7 @@ def _skip(rows: Iterable[pa.RecordBatch], encoder: Encoder, marker: Marker, job:
             f"{encoder.row_count}{' others' if encoder.row_count == marker.rows else ''}; a batch that comes again "
             "must have the same rows in each task, so give it the same number of partitions and the same order"
         )
-    return Prepared(job, number, encoder.row_count, encoder.row_hash, None, marker.tasks)
+    return Prepared(job, number, encoder.row_count, encoder.row_hash, None)
 
 
 def chunks(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from odradek.client.client import Client
+from odradek.client.cluster import PartitionView
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.records.builder import BatchSpec, build_batch
@@ -174,6 +175,21 @@ def test_what_passes_is_tried_again(code: ErrorCode) -> None:
         cluster.fetch = refuse_then_serve
         async with cluster.serving() as client:
             assert await read(client, Range("orders", ID, 0, 5, 20), setting(fetch_bytes_max=1)) == [0, 10]
+
+    asyncio.run(main())
+
+
+def test_a_leader_that_has_left_the_cluster_is_looked_for_again() -> None:
+    async def main() -> None:
+        cluster = Cluster()
+        async with cluster.serving() as client:
+            await client.look_up(())
+            leaders = {(ID, 0): PartitionView(0, 3, 7, (1, 2, 3), (1, 2), (3,))}
+            fetching = Fetching(client, Range("orders", ID, 0, 0, 10), setting(fetch_bytes_max=1), leaders)
+            fetched = await fetching.fetch()
+            assert fetched is not None
+            assert [each.head.base_offset for each in fetched.batches] == [0]
+            assert leaders[ID, 0].leader == 1
 
     asyncio.run(main())
 

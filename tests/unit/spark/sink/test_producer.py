@@ -12,7 +12,8 @@ from odradek.client.setting import ClientSetting
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import ProducerId, TimestampMs
 from odradek.model.topic_partition import TopicPartition
-from odradek.records.batch import HEAD_SIZE, parse_head
+from odradek.records.batch import HEAD_SIZE, Codec, parse_head
+from odradek.records.compression import decompress
 from odradek.spark.sink.encoding import Encoded
 from odradek.spark.sink.errors import CannotWrite, Fenced
 from odradek.spark.sink.producer import NOBODY, Batch, Identity, Producer, ProducerSetting
@@ -85,7 +86,7 @@ class Stage:
         )
 
     @asynccontextmanager
-    async def producing(self, who: Identity = WHO, **setting: float) -> AsyncIterator[Producer]:
+    async def producing(self, who: Identity = WHO, **setting: float | Codec) -> AsyncIterator[Producer]:
         async with self.broker.serving() as broker:
             quick = ClientSetting(rng=_Hurried())
             async with await Client.connect([broker.address], quick) as client:
@@ -136,6 +137,38 @@ def test_a_topic_is_made_only_where_the_setting_says_so(creates: bool) -> None:
     stage = Stage(once())
     deliver(stage, creates_topics=creates)
     assert stage.creations == [creates]
+
+
+@pytest.mark.parametrize("codec", [each for each in Codec if each is not Codec.NONE])
+def test_what_compression_makes_larger_is_sent_as_it_is(codec: Codec) -> None:
+    """A batch is cut so that it is within the limit of its topic before it is compressed."""
+
+    async def run() -> None:
+        async with Stage(once()).producing(WHO, codec=codec) as producer:
+            for content, expected in ((Random(1).randbytes(5000), Codec.NONE), (bytes(5000), codec)):
+                room = memoryview(bytearray(bytes(HEAD_SIZE) + content))
+                batch = producer.seal(Encoded(TopicPartition("orders", 0), room, 1), TimestampMs(1))
+                head = parse_head(memoryview(batch.content))
+                assert head.codec is expected
+                assert head.size == len(batch.content) <= HEAD_SIZE + len(content)
+                inflated = decompress(head.codec, memoryview(batch.content)[HEAD_SIZE:])
+                assert bytes(inflated) == content
+
+    asyncio.run(run())
+
+
+def test_a_leader_that_has_left_the_cluster_is_looked_for_again() -> None:
+    stage = Stage(once())
+
+    async def run() -> None:
+        async with stage.producing(WHO) as producer:
+            stage.leader = 3
+            await producer.partitions_of("orders")
+            stage.leader = 1
+            await producer.deliver(batches(producer, 0))
+
+    asyncio.run(run())
+    assert stage.taken == {0: [0]}
 
 
 def test_a_request_stays_below_its_limit() -> None:
