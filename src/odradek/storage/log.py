@@ -365,16 +365,21 @@ class Log(LocalLog):
         Its files lie in the directory under `.cleaned` names, synced. `epochs` are those of the other log.
         """
         last = self._segments.active
-        if last.size == 0:
+        # The first one of a log says where it begins: compaction may have left nothing in those before the copied one.
+        is_beginning = last.base_offset < copied.base and len(self._segments) == 1
+        is_replaced = last.size == 0 and not is_beginning
+        if is_replaced:
             last.abandon()
             if last.base_offset != copied.base:
                 self._remove_files(last, delay_ms=0)
+        elif last.size == 0:
+            (self._writable or self._make_writable()).become_inactive()
         # Crash in the middle: recovery removes what has its `.cleaned` name still, and makes indexes that are lost.
         self._rename_files(copied.base, names.CLEANED, "")
         segment = Segment(self.home.open_files, self.directory, copied.base, copied.sizes, self.home.clock.now_ms())
         self._segments.add(segment)
         self.arriving_bytes = 0
-        if last.size == 0:
+        if is_replaced:
             self._segments.remove(last)
         self._writable = None
         self._new_names = True

@@ -65,6 +65,9 @@ class Move:
         self.line_up()
         await self._copy_closed(spend)
         while self._bytes_behind() > _TAIL_BYTES:  # for ever, if the log is written faster than it is copied
+            active = self.log.segments[-1].base_offset
+            if self.future.end_offset > active:
+                self.future.truncate_to(active)  # about to be closed, and closed segments are copied whole
             self.log.roll()
             await self._copy_closed(spend)
         for _ in range(_SYNCS_MAX):
@@ -110,8 +113,9 @@ class Move:
 
     def _next_closed(self) -> Segment | None:
         self._skip_what_is_gone()
-        behind = (each for each in self.log.segments[:-1] if each.base_offset >= self.future.end_offset)
-        return next(behind, None)
+        end = self.future.end_offset
+        # Compaction may leave a segment that is empty: there is nothing of it to copy, and it would stay the next one.
+        return next((each for each in self.log.segments[:-1] if each.base_offset >= end and each.size), None)
 
     def _skip_what_is_gone(self) -> None:
         """Retention may be faster than we are."""

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from odradek.controller.errors import InvalidReplicaAssignment
 from odradek.metadata.uuids import from_text
 from odradek.model.errors import InvalidTopic, StorageFailed, UnknownTopicOrPartition
 from odradek.model.numbers import Offset, ProducerId
+from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.builder import BatchSpec
 from odradek.storage import names
@@ -22,7 +24,7 @@ from odradek.storage.cleaning.job import Job, Outcome
 from odradek.storage.verify import Severity, Verification
 from odradek.testing import virtual_time
 from odradek.testing.clock import ManualClock
-from odradek.testing.compaction import COMPACTED, close_segment, latest, put
+from odradek.testing.compaction import COMPACTED, close_segment, compact, latest, put
 from odradek.testing.disk import FaultyDisk, Op
 from odradek.testing.logs import ORDERS, SMALL, append, end_txn, values
 from odradek.testing.move_stage import PATHS, MoveStage
@@ -343,6 +345,53 @@ def test_a_node_that_stops_and_starts_goes_on(stage: MoveStage, disk: FaultyDisk
     assert future.end_offset > 0
     play(again.run_moves)
     assert (again.place(), again.numbers()) == ("/b", list(range(105)))
+
+
+def test_what_is_far_behind_when_it_goes_on_within_the_active_segment_is_copied_too(
+    disk: FaultyDisk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The move stopped within the segment that is still written to, and finds more to copy than is left to the loop."""
+    monkeypatch.setattr("odradek.storage.move._TAIL_BYTES", 2000)
+    monkeypatch.setattr("odradek.storage.move._BREATH_BYTES", 200)
+    stage = MoveStage(disk, TopicConfig())
+    stage.create()
+    stage.fill(0, 10)
+
+    def is_begun() -> bool:
+        future = stage.logs.future_of(ORDERS)
+        return future is None or future.end_offset > 3
+
+    async def story() -> None:
+        stage.moves.begin(ORDERS, "/b")
+        await stage.run_moves(is_begun)
+
+    play(story)
+    future = stage.logs.future_of(ORDERS)
+    assert future is not None
+    assert 0 < future.end_offset < 10
+    stage.close()
+    again = MoveStage(disk, TopicConfig())
+    again.fill(10, 110)
+    play(again.run_moves)
+    assert (again.place(), again.numbers()) == ("/b", list(range(110)))
+
+
+def test_segments_that_compaction_has_emptied(disk: FaultyDisk) -> None:
+    config = replace(COMPACTED, segment_bytes=1200)
+    stage = MoveStage(disk, config)
+    log = stage.create()
+    for number in range(60):
+        put(log, (f"key {max(0, number - 49)}", str(number) + "x" * 40))
+    log.sync()
+    compact(log)
+    assert [each.size for each in log.segments][:2] == [0, 0]
+    before = latest(log), log.end_offset
+    play(lambda: stage.move("/b"))
+    for _ in range(2):
+        moved = stage.log()
+        assert (stage.place(), moved.start_offset, latest(moved), moved.end_offset) == ("/b", 0, *before)
+        stage.close()
+        stage = MoveStage(disk, config)
 
 
 # --- disks that fail

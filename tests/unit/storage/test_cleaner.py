@@ -1,6 +1,7 @@
 """The cleaner of a node: logs are cleaned one after the other, whatever happens to them meanwhile."""
 
 import asyncio
+import errno
 import logging
 import subprocess
 import sys
@@ -13,11 +14,11 @@ from typing import Any
 import pytest
 
 from odradek.model.errors import CorruptBatch
-from odradek.model.numbers import Offset
+from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage import names
 from odradek.storage.cleaning.child import run_in_child
-from odradek.storage.cleaning.choice import CleanerSetting
+from odradek.storage.cleaning.choice import Candidate, CleanerSetting, candidate_of
 from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.cleaner import Cleaner, in_pool
 from odradek.storage.cleaning.job import Job, Outcome
@@ -215,6 +216,27 @@ def test_a_damaged_log_is_not_tried_again_and_the_others_are_cleaned(
         assert asyncio.run(act()) == [True, True, False]
     assert [log.cleaned_to for log in house.logs] == [None, 5]
     assert "damaged" in caplog.text
+
+
+@pytest.mark.parametrize("error", [CorruptBatch("damaged"), OSError(errno.EIO, "damaged")], ids=["corrupt", "unread"])
+def test_a_log_whose_times_cannot_be_read_does_not_keep_others_from_being_cleaned(
+    house: House, error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def look(log: Log, now: TimestampMs) -> Candidate | None:
+        if log is house.logs[0]:
+            raise error
+        return candidate_of(log, now)
+
+    monkeypatch.setattr("odradek.storage.cleaning.cleaner.candidate_of", look)
+
+    async def act() -> list[bool]:
+        cleaner = house.cleaner()
+        return [await cleaner.clean_once() for _ in range(2)]
+
+    with caplog.at_level(logging.WARNING):
+        assert asyncio.run(act()) == [True, False]
+    assert [log.cleaned_to for log in house.logs] == [None, 5]
+    assert "damaged" in [getattr(record, "reason", "")[-7:] for record in caplog.records]
 
 
 def test_a_full_disk_leaves_the_log_as_it_is_and_it_is_tried_again(house: House) -> None:

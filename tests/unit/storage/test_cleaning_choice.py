@@ -47,7 +47,7 @@ def test_the_share_of_dirty_bytes_decides(dirs: LogDirs) -> None:
     assert found is not None
     assert found.ratio == pytest.approx(1 / 3)
     assert not found.is_worthwhile
-    assert dirtiest(dirs, NOW) is None
+    assert dirtiest(candidate_of(log, NOW) for log in dirs) is None
 
 
 def test_the_dirtiest_comes_first(dirs: LogDirs) -> None:
@@ -56,7 +56,7 @@ def test_the_dirtiest_comes_first(dirs: LogDirs) -> None:
     wanted.cleaned_to = Offset(1)
     make(dirs, 2, 4).cleaned_to = Offset(3)
     make(dirs, 3, 4, cleanup_policy=("delete",))
-    found = dirtiest(dirs, NOW)
+    found = dirtiest(candidate_of(log, NOW) for log in dirs)
     assert found is not None
     assert found.log is wanted
 
@@ -72,8 +72,8 @@ def test_young_records_are_safe(dirs: LogDirs) -> None:
 def test_a_record_that_waited_too_long_is_cleaned_however_small_the_dirty_part(dirs: LogDirs) -> None:
     log = make(dirs, 0, 4, min_cleanable_dirty_ratio=0.9, max_compaction_lag_ms=90 * 60_000)
     log.cleaned_to = Offset(3)
-    assert dirtiest(dirs, NOW) is None  # it is an hour old
-    found = dirtiest(dirs, TimestampMs(NOW + 31 * 60_000))
+    assert dirtiest(candidate_of(log, NOW) for log in dirs) is None  # it is an hour old
+    found = dirtiest(candidate_of(log, TimestampMs(NOW + 31 * 60_000)) for log in dirs)
     assert found is not None
     assert found.is_overdue
 

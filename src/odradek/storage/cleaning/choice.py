@@ -69,15 +69,16 @@ class Candidate(NamedTuple):
         return self.is_overdue or self.ratio > self.log.config.min_cleanable_dirty_ratio
 
 
-def dirtiest(logs: Iterable[Log], now: TimestampMs) -> Candidate | None:
+def dirtiest(candidates: Iterable[Candidate | None]) -> Candidate | None:
     """The log with the largest dirty part, of those that are dirty enough."""
-    candidates = (candidate_of(log, now) for log in logs if log.config.is_compacted)
     worthwhile = [each for each in candidates if each is not None and each.is_worthwhile]
     return max(worthwhile, key=lambda each: each.ratio, default=None)
 
 
 def candidate_of(log: Log, now: TimestampMs) -> Candidate | None:
     """What could be cleaned of a log; None where there is nothing."""
+    if not log.config.is_compacted:
+        return None
     first_dirty = _first_dirty(log)
     closed, ends = log.segments[:-1], [each.base_offset for each in log.segments[1:]]
     clean_count = bisect_right(ends, first_dirty)

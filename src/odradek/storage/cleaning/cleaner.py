@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from odradek.model.clock import Clock
 from odradek.model.errors import CorruptBatch, StorageFailed
+from odradek.model.numbers import TimestampMs
 from odradek.storage import names
-from odradek.storage.cleaning.choice import CleanerSetting, Plan, dirtiest, plan
+from odradek.storage.cleaning.choice import Candidate, CleanerSetting, Plan, candidate_of, dirtiest, plan
 from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.job import Job, Outcome
 from odradek.storage.files import Files
@@ -114,7 +115,7 @@ class Cleaner:
         if not setting.enable:
             return None
         now = self._clock.now_ms()
-        candidate = dirtiest((log for log in self._logs if self._may_be_cleaned(log)), now)
+        candidate = dirtiest(self._look_at(log, now) for log in self._logs if self._may_be_cleaned(log))
         if candidate is None:
             return None
         try:
@@ -123,6 +124,24 @@ class Cleaner:
             return None  # its directory failed and said so
         self._busy.add(chosen.log.partition)
         return chosen
+
+    def _look_at(self, log: Log, now: TimestampMs) -> Candidate | None:
+        """Times of segments are read from their files: what is wrong with one log must not keep others from it."""
+        try:
+            return candidate_of(log, now)
+        except StorageFailed:
+            return None  # its directory failed and said so
+        except CorruptBatch as error:
+            self._set_aside(log, error)
+        except OSError as error:
+            self._failed.add(log.partition)
+            logger.warning("a log was not looked at", extra={"partition": str(log.partition), "reason": str(error)})
+        return None
+
+    def _set_aside(self, log: Log, error: CorruptBatch) -> None:
+        self._damaged[log.partition] = log
+        fields = {"partition": str(log.partition), "reason": str(error)}
+        logger.warning("a log cannot be compacted: it is damaged", extra=fields)
 
     def _may_be_cleaned(self, log: Log) -> bool:
         where = log.partition
@@ -143,8 +162,7 @@ class Cleaner:
         except StorageFailed:
             return  # its directory failed and said so
         except CorruptBatch as error:
-            self._damaged[log.partition] = log
-            logger.warning("a log cannot be compacted: it is damaged", extra={**fields, "reason": str(error)})
+            self._set_aside(log, error)
         except OSError as error:
             self._failed.add(log.partition)
             if self._is_served(log):
