@@ -1,5 +1,6 @@
 """The kernel against read_records, which decides what a batch has and what is corrupt."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -16,8 +17,9 @@ from odradek.records.record import Record, read_records
 from odradek.spark.reading.batches import split, visible
 from odradek.spark.reading.columns import ALL_COLUMNS, arrow_schema
 from odradek.spark.reading.decode import Decoder
-from odradek.spark.reading.errors import CorruptRecords, UnfitTimestamp
+from odradek.spark.reading.errors import CorruptRecords, ReadError, UnfitTimestamp
 from odradek.spark.reading.range import Range, ReadSetting
+from odradek.spark.reading.runs import plain_run
 
 pytestmark = pytest.mark.slow
 
@@ -62,9 +64,19 @@ def logs(draw: st.DrawFn) -> list[tuple[list[Record], BatchSpec]]:
 def decoded(
     data: bytes | bytearray, wanted: Range = WHOLE, columns: Sequence[str] = ALL_COLUMNS, rows_max: int = 1 << 16
 ) -> list[pa.RecordBatch]:
+    """Where there is a quick way through the batches, it leads to the same."""
     setting = ReadSetting(bootstrap="", columns=tuple(columns), batch_rows_max=rows_max)
-    batches = split(memoryview(data), "orders-3", wanted.start)
-    found = list(Decoder(wanted, setting).decode(visible(batches, (), "orders-3")))
+    quick = plain_run(memoryview(data), wanted.end)
+    try:
+        batches = split(memoryview(data), "orders-3", wanted.start)
+        found = list(Decoder(wanted, setting).decode(visible(batches, (), "orders-3")))
+    except ReadError as error:
+        if quick is not None:
+            with pytest.raises(type(error), match=f"^{re.escape(str(error))}$"):
+                list(Decoder(wanted, setting).decode_run(quick, wanted.start))
+        raise
+    if quick is not None:
+        assert list(Decoder(wanted, setting).decode_run(quick, wanted.start)) == found
     for each in found:
         each.validate(full=True)
         assert each.schema == arrow_schema(setting.columns)

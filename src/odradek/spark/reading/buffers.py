@@ -58,7 +58,7 @@ class Buffers:
         given: dict[str, Memory | int] = {
             "data": run.data,
             "heads": np.array(run.numbers, np.int64),
-            "batches": len(run.heads),
+            "batches": len(run.numbers) // layout.BATCH_NUMBERS,
             "start": start,
             "end": end,
             "wants": self._wants,

@@ -65,9 +65,9 @@ class Decoder:
     def decode(self, batches: Iterable[Batch], start: int | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of these batches that are in the range, from `start` on. Raises CorruptRecords, maybe after some."""
         for run in self._gathering.runs(batches):
-            yield from self._decode_run(run, self._range.start if start is None else start)
+            yield from self.decode_run(run, self._range.start if start is None else start)
 
-    def _decode_run(self, run: Run, start: int) -> Iterator[pa.RecordBatch]:
+    def decode_run(self, run: Run, start: int) -> Iterator[pa.RecordBatch]:
         types = set(run.numbers[4 :: layout.BATCH_NUMBERS])
         is_mixed = self._has_types and len(types) > 1
         buffers = self._fill(run, start, self._wants | (layout.WANT_TYPES if is_mixed else 0))
@@ -91,8 +91,8 @@ class Decoder:
         batch, record, at = buffers.found[layout.FOUND_BATCH :]
         if code == layout.UNFIT_TIMESTAMP:
             raise UnfitTimestamp(self.place, record, at)
-        at -= run.numbers[batch * layout.BATCH_NUMBERS]
-        raise CorruptRecords(self.place, run.heads[batch].base_offset, _REASONS[code].format(record, at))
+        begin, _, base_offset = run.numbers[batch * layout.BATCH_NUMBERS :][:3]
+        raise CorruptRecords(self.place, base_offset, _REASONS[code].format(record, at - begin))
 
     def _constant(self, value: str | int, count: int) -> pa.Array:
         """The same memory for all record batches, as nobody writes to it."""

@@ -8,6 +8,7 @@ from odradek.spark.reading.batches import split, visible
 from odradek.spark.reading.connected import here
 from odradek.spark.reading.decode import Decoder
 from odradek.spark.reading.fetching import Fetching
+from odradek.spark.reading.runs import plain_run
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from odradek.spark.reading.fetching import Fetched
-    from odradek.spark.reading.range import Range, ReadSetting
+    from odradek.spark.reading.range import Ahead, Range, ReadSetting
 
 
 def read(range: Range, setting: ReadSetting) -> Iterator[pa.RecordBatch]:
@@ -23,8 +24,7 @@ def read(range: Range, setting: ReadSetting) -> Iterator[pa.RecordBatch]:
         return
     decoder = Decoder(range, setting)
     if range.ahead is not None:
-        batches = split(memoryview(range.ahead.records), decoder.place, range.start, range.end)
-        yield from decoder.decode(visible(batches, range.ahead.aborted, decoder.place))
+        yield from _decode_ahead(decoder, range, range.ahead)
         return
     answers = _answers(range, setting)
     try:
@@ -32,6 +32,15 @@ def read(range: Range, setting: ReadSetting) -> Iterator[pa.RecordBatch]:
             yield from decoder.decode(visible(batches, aborted, decoder.place), start)
     finally:
         answers.close()
+
+
+def _decode_ahead(decoder: Decoder, range: Range, ahead: Ahead) -> Iterator[pa.RecordBatch]:
+    records = memoryview(ahead.records)
+    run = plain_run(records, range.end)
+    if run is not None:
+        return decoder.decode_run(run, range.start)
+    batches = split(records, decoder.place, range.start, range.end)
+    return decoder.decode(visible(batches, ahead.aborted, decoder.place))
 
 
 def _answers(range: Range, setting: ReadSetting) -> Generator[Fetched]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from crc32c import crc32c
 
 from odradek.model.errors import CorruptBatch
-from odradek.records.batch import CODEC_MASK, HEAD_SIZE, LOG_OVERHEAD, TimestampType
+from odradek.records.batch import CODEC_MASK, CRC_START, HEAD_SIZE, LENGTH_MIN, LOG_OVERHEAD, MAGIC, TimestampType
 from odradek.records.compression import INFLATED_MAX, decompress, decompress_into, inflated_max
 from odradek.spark.reading.errors import CorruptRecords
 
@@ -21,6 +23,8 @@ Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 
 _RECORD_LEAST = 7
 """Bytes of a record without key, value and headers."""
+_PLAIN_HEAD = Struct(">qi4xbIhiq22xi")
+"""What has to be known of a batch that is neither compressed nor of a transaction, nor has LogAppendTime."""
 _SCRATCH_BYTES = 8 << 20
 """Inflated at a time, unless a single batch has more."""
 
@@ -32,7 +36,6 @@ class Run:
         """`received` is where they come from, where they are not inflated."""
         self._received = received
         self.data = data
-        self.heads: list[BatchHead] = []
         self.numbers: list[int] = []
         """As the kernel wants them, see `layout.BATCH_NUMBERS`."""
         self.rows_max = 0
@@ -50,10 +53,38 @@ class Run:
         kind, base_timestamp = 0, head.base_timestamp
         if head.attributes > CODEC_MASK and head.timestamp_type is TimestampType.LOG_APPEND_TIME:
             kind, base_timestamp = 1, head.max_timestamp
-        self.heads.append(head)
         self.numbers += (at, end, head.base_offset, base_timestamp, kind, head.last_offset_delta, head.count)
         self.rows_max += head.count
         self.size += end - at
+
+
+def plain_run(received: memoryview, end: int) -> Run | None:
+    """All batches up to the offset `end`, in one go: a producer that waits for nothing sends many small ones, and for
+    these, `split`, `visible` and `Gathering` take longer than the kernel.
+
+    None where anything is out of the ordinary, be it compressed, transactional, empty, cut short or corrupt: that is
+    for those three, which tell what is wrong.
+    """
+    run = Run(received, np.frombuffer(received, np.uint8))
+    numbers = run.numbers
+    at, size = 0, len(received)
+    while at < size:
+        if size - at < HEAD_SIZE:
+            return None
+        base, length, magic, crc, attributes, last_delta, time, count = _PLAIN_HEAD.unpack_from(received, at)
+        if magic != MAGIC or length < LENGTH_MIN:
+            return None
+        if base >= end:
+            break
+        start, at = at + HEAD_SIZE, at + LOG_OVERHEAD + length
+        if attributes or not 0 < count * _RECORD_LEAST <= at - start or at > size:
+            return None
+        if crc32c(received[start - HEAD_SIZE + CRC_START : at]) != crc:
+            return None
+        numbers += (start, at, base, time, 0, last_delta, count)
+        run.rows_max += count
+        run.size += at - start
+    return run if numbers else None
 
 
 class _Packed:
