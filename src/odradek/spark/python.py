@@ -3,17 +3,15 @@
 import atexit
 import os
 import shlex
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from odradek.spark import fork_client, fork_server
-from odradek.spark.shims import make_shim
+from odradek.spark.shims import make_home, make_shim
 
 _LEAVE_JARS_OUT = """while :; do
   case ${PYTHONPATH%%:*} in
@@ -38,9 +36,7 @@ def quick_python(python: Path) -> Path:
     list of what is in it and looks there for every module, for 40 ms. And as a fork of a process that has loaded
     PySpark and more, where that can be done. It is that Python itself where no script can be run.
     """
-    home = Path(tempfile.mkdtemp(prefix="odradek-fork-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    path = home / "socket"
+    path = make_home("fork") / "socket"
     client, listening, program = (shlex.quote(str(each)) for each in (fork_client.__file__, path, python))
     fork = _FORK.format(client=client, socket=listening, python=program)
     shim = make_shim("python", python, f"{_LEAVE_JARS_OUT}\n{fork}")
