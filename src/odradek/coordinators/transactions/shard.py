@@ -55,6 +55,8 @@ class TransactionShard:
         self._open: dict[str, None] = {}
         """Those that may time out."""
         self._bumps: dict[str, _Bump] = {}
+        self._left: dict[str, tuple[TopicPartition, ...]] = {}
+        """Partitions whose markers are to be tried again, of those that wait for that."""
 
     def __iter__(self) -> Iterator[Transaction]:
         return iter(self._transactions.values())
@@ -122,6 +124,7 @@ class TransactionShard:
         if known is None or not known.is_ending:
             return NOTHING
         if left:
+            self._left[transactional_id] = tuple(left)
             self._context.timers.set(Deadline(Due.MARKERS, transactional_id), _MARKERS_AGAIN_MS)
             return NOTHING
         completed = known.completed(self._context.clock.now_ms())
@@ -172,11 +175,15 @@ class TransactionShard:
 
     def expired(self, deadline: Deadline) -> Decision:
         if deadline.due is Due.MARKERS:
-            known = self._transactions.get(deadline.transactional_id)
-            is_ending = known is not None and known.is_ending
-            return Decision(effects=(markers_of(known),)) if known is not None and is_ending else NOTHING
+            return self._mark_left(deadline.transactional_id)
         self._look_later(deadline.due)
         return self._abort_overdue() if deadline.due is Due.TIMEOUTS else self._forget_unused()
+
+    def _mark_left(self, transactional_id: str) -> Decision:
+        known, left = self._transactions.get(transactional_id), self._left.pop(transactional_id)
+        if known is None or not known.is_ending:
+            return NOTHING
+        return Decision(effects=(markers_of(known)._replace(partitions=left),))
 
     def topics_changed(self, _delta: Delta, _image: Image) -> Decision:
         return NOTHING

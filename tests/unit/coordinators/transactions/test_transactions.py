@@ -8,6 +8,7 @@ from odradek.coordinators.transactions.transaction import EPOCH_LAST, EPOCH_MAX,
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import ProducerId
+from odradek.model.topic_partition import TopicPartition
 from odradek.testing.transaction_stage import BILLS, ORDERS, SHOP, TIMEOUT_MS, TransactionStage
 
 LOOK_MS = 10_000
@@ -339,6 +340,40 @@ def test_a_marker_that_cannot_be_written_is_tried_again(commit: bool) -> None:
     stage.advance(1000)
     assert stage.state == ("CompleteCommit" if commit else "CompleteAbort")
     assert (BILLS, who.producer_id, 1, commit) in stage.marked
+
+
+def test_only_markers_that_are_left_are_written_again() -> None:
+    stage = TransactionStage()
+    who = stage.begin()
+    other = TopicPartition("other", 1)
+    stage.join(who, ORDERS, BILLS, other)
+    stage.broken = {BILLS, other}
+    stage.end(who)
+    for _ in range(5):
+        stage.advance(1000)
+    stage.broken = {BILLS}
+    stage.advance(1000)
+    stage.broken.clear()
+    stage.advance(1000)
+    assert stage.state == "CompleteCommit"
+    assert [each[0] for each in stage.marked] == [ORDERS, other, BILLS]
+    stage.join(raised(who), ORDERS, BILLS)
+    stage.end(raised(who))
+    assert [each[0] for each in stage.marked[3:]] == [ORDERS, BILLS], "the next transaction has its own"
+
+
+def test_after_a_restart_all_markers_are_written_and_then_what_is_left() -> None:
+    stage = TransactionStage()
+    who = stage.begin()
+    stage.join(who, ORDERS, BILLS)
+    stage.broken = {BILLS}
+    stage.end(who)
+    after = stage.restarted()
+    after.advance(1000)
+    after.broken.clear()
+    after.advance(1000)
+    assert after.state == "CompleteCommit"
+    assert [each[0] for each in after.marked] == [ORDERS, BILLS]
 
 
 @pytest.mark.parametrize("kept", range(1, 5))
