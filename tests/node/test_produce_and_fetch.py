@@ -287,6 +287,18 @@ def test_one_whole_batch_for_a_partition(tmp_path: Path) -> None:
     run(tmp_path, scenario)
 
 
+def test_a_partition_that_is_named_twice_is_written_and_answered_twice(tmp_path: Path) -> None:
+    async def scenario(client: Client, *_: object) -> None:
+        parts = tuple(PartitionProduceData(index=0, records=batch_of(value)) for value in ("first", "second"))
+        topic = TopicProduceData(name="orders", partition_data=parts)
+        request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=(topic,))
+        (answered,) = (await client.ask(request, ProduceResponse, 9)).responses
+        assert [(part.error_code, part.base_offset) for part in answered.partition_responses] == [(0, 0), (0, 1)]
+        assert values_of(await client.fetch(0)) == ["first", "second"]
+
+    run(tmp_path, scenario)
+
+
 def test_offsets_are_listed_by_time_and_by_the_ends(tmp_path: Path) -> None:
     async def scenario(client: Client, *_: object) -> None:
         for time in (1000, 2000, 3000):

@@ -79,15 +79,15 @@ class TransactionalProduce:
         """Raises what the request is refused for as a whole."""
         if request.transactional_id is None:
             raise TransactionalIdRefused("a batch of a transaction without a transactional id")
-        batches = dict(self._batches(version, request))
-        producers = {(head.producer_id, head.producer_epoch) for head in batches.values()}
+        batches = list(self._batches(version, request))  # a partition may be named again: all of them are written
+        producers = {(head.producer_id, head.producer_epoch) for _, head in batches}
         if len(producers) > 1:
             raise InvalidProducerIdMapping("batches of several producers in one transaction")
         knows = _known_in(version)
         if knows is not ClientKnows.JOINING and not self._is_verifying():
-            return Gate({}, frozenset(batches))
+            return Gate({}, frozenset(place for place, _ in batches))
         refused: dict[TopicPartition, BrokerError] = {}
-        due = [place for place, head in batches.items() if self._is_due(place, head, knows, refused)]
+        due = dict.fromkeys(place for place, head in batches if self._is_due(place, head, knows, refused))
         if not due:
             return Gate(refused, frozenset())
         ((producer_id, epoch),) = producers

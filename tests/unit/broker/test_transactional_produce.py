@@ -115,6 +115,24 @@ def test_without_an_id_or_with_several_producers_all_is_refused(stage: Stage) ->
     assert stage.asked == []
 
 
+def test_a_partition_that_is_named_twice_hides_no_batch(stage: Stage) -> None:
+    def twice(first: bytearray, second: bytearray) -> ProduceRequest:
+        parts = tuple(PartitionProduceData(index=ORDERS.partition, records=each) for each in (first, second))
+        topics = (TopicProduceData(name=ORDERS.topic, partition_data=parts),)
+        return ProduceRequest(transactional_id="shop", acks=-1, timeout_ms=1000, topic_data=topics)
+
+    for other in (batch(writer=8), batch(epoch=1)):
+        with pytest.raises(InvalidProducerIdMapping):
+            stage._produce.gate_for(12, twice(other, batch()))
+    gate = stage._produce.gate_for(12, twice(batch(), batch(1)))
+    assert gate.joined == {ORDERS}
+    assert stage.asked == [(Claim("shop", ProducerId(7), 0), (ORDERS,), ClientKnows.JOINING)]
+    stage.write(ORDERS, batch())
+    stage.write(ORDERS, batch(1))
+    assert stage._produce.gate_for(12, twice(batch(2), batch(3))).joined == frozenset()
+    assert len(stage.asked) == 1
+
+
 def test_where_nothing_is_verified_old_clients_write_as_they_like(stage: Stage) -> None:
     stage.is_verifying = False
     assert stage.gate(11, (ORDERS, batch())).joined == {ORDERS}
