@@ -7,14 +7,27 @@ import asyncio
 import logging
 from collections.abc import Iterator
 from struct import pack
+from typing import TypeVar
 
 import pytest
 
 from odradek.model.error_code import ErrorCode
+from odradek.model.numbers import NO_TIMESTAMP, Offset
+from odradek.records.builder import build_batch
+from odradek.records.record import Record
 from odradek.server.node import Node, NodeSetting
 from odradek.testing.bad_requests import CLOSED, Case, all_cases, outcome
+from odradek.testing.offset_stage import offsets
 from odradek.testing.raw_client import RawClient
 from odradek.testing.running_node import create_topic, produce
+from odradek.wire.frame import request_frame
+from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from odradek.wire.schema import Message
+
+M = TypeVar("M", bound=Message)
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +70,61 @@ def test_it_is_refused_as_by_kafka(
         found = runner.run(main())
     assert found == (case.expected if case.ours is None else case.ours)
     assert [record.message for record in caplog.records] == (["closed a connection"] if found == CLOSED else [])
+
+
+async def ask_broken(client: RawClient, request: Message, kind: type[M], version: int) -> M:
+    """With a name that is not UTF-8 in the place of `plain`."""
+    sent = b"".join(map(bytes, request_frame(request, version, 1, "bad")))  # type: ignore[arg-type]
+    client.send_bytes(sent.replace(b"plain", b"\xfflain"))
+    return await client.receive(kind, version)
+
+
+@pytest.mark.parametrize("version", [7, 8, 9])
+def test_a_commit_for_a_name_that_is_not_utf8(
+    version: int, runner: asyncio.Runner, node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> OffsetCommitResponse:
+        async with asyncio.timeout(60):
+            client = await RawClient.connect(*node.address)
+            await client.ask(FindCoordinatorRequest(coordinator_keys=("g",)), FindCoordinatorResponse, 4)
+            request = OffsetCommitRequest(group_id="g", member_id="", topics=(offsets("plain", 7),))
+            assert (await client.ask(request, OffsetCommitResponse, version)).topics[0].partitions[0].error_code == 0
+            told = await ask_broken(client, request, OffsetCommitResponse, version)
+            assert (await produce(client, "good", "still served")).error_code == 0
+            await client.close()
+            return told
+
+    with caplog.at_level(logging.WARNING):
+        (topic,) = runner.run(main()).topics
+    assert topic.name == "\ufffdlain"
+    assert [each.error_code for each in topic.partitions] == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert caplog.records == []
+
+
+def test_names_that_are_not_utf8_in_what_is_read_by_hand(
+    runner: asyncio.Runner, node: Node, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(60):
+            client = await RawClient.connect(*node.address)
+            await client.ask(FindCoordinatorRequest(coordinator_keys=("g",)), FindCoordinatorResponse, 4)
+            assert (await produce(client, "plain", "once")).error_code == 0
+            part = PartitionProduceData(index=0, records=build_batch([Record(Offset(0), NO_TIMESTAMP, b"k", b"v")]))
+            topic = TopicProduceData(name="plain", partition_data=(part,))
+            for version in (9, 12):
+                request = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=(topic,))
+                (told,) = (await ask_broken(client, request, ProduceResponse, version)).responses
+                assert told.name == "\ufffdlain"
+                assert told.partition_responses[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            for fields in ({"group_id": "plain", "member_id": "m"}, {"group_id": "g", "member_id": "plain"}):
+                beat = HeartbeatRequest(generation_id=1, **fields)
+                heard = await ask_broken(client, beat, HeartbeatResponse, 4)
+                assert heard.error_code == ErrorCode.UNKNOWN_MEMBER_ID
+            await client.close()
+
+    with caplog.at_level(logging.WARNING):
+        runner.run(main())
+    assert caplog.records == []
 
 
 def test_half_a_request_and_silence_keeps_nobody_waiting(runner: asyncio.Runner, node: Node) -> None:

@@ -79,6 +79,7 @@ def read_single_offset(body: memoryview, version: int) -> SingleOffset | None:
         if version < COMMIT_BY_ID_SINCE:
             start = at + 2
             at = start + _LENGTHS.index(data[at + 1])
+            data[start:at].decode()  # raises where it is no text, which the codec knows to read
         else:
             at = start + 16
         topic = data[start:at]

@@ -1,5 +1,6 @@
 """Heartbeats and commits of one offset that are read and answered by hand, against the codec."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -139,6 +140,27 @@ def test_a_mutilated_commit(version: int, data: st.DataObject) -> None:
 def test_garbage_is_left_to_the_codec(version: int, body: bytes) -> None:
     same_commit(body, version)
     same_heartbeat(body)
+
+
+@pytest.mark.parametrize("text", ["readers", "member", "instance", "orders", "so far"])
+def test_what_is_no_text_is_left_to_the_codec(text: str) -> None:
+    for version in range(COMMIT_SINCE, COMMIT_BY_ID_SINCE):
+        request = OffsetCommitRequest(
+            group_id="readers",
+            member_id="member",
+            group_instance_id="instance",
+            topics=(OffsetCommitRequestTopic(name="orders", partitions=(part_of(0),)),),
+        )
+        body = bytes(encode(request, version))
+        assert same_commit(body, version)
+        assert not same_commit(_broken(body, text), version)
+    beat = HeartbeatRequest(group_id="readers", generation_id=1, member_id="member", group_instance_id="instance")
+    body = bytes(encode(beat, HEARTBEAT_SINCE))
+    assert same_heartbeat(_broken(body, text)) == (text.encode() not in body)
+
+
+def _broken(body: bytes, text: str) -> bytes:
+    return body.replace(text.encode(), b"\xff" + text[1:].encode())
 
 
 @given(INT32)
