@@ -7,10 +7,11 @@ What is prepared is decided. The markers follow, which is asked for as an effect
 completes it. After a crash in between, `loaded` asks for them again: a second marker does no harm.
 """
 
+from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from odradek.coordinators.decision import NOTHING, Asked, Decision, Effect, Stored
+from odradek.coordinators.decision import NOTHING, Asked, Decision
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.coordinators.transactions import initializing
 from odradek.coordinators.transactions.context import Deadline, Due, TransactionContext
@@ -33,8 +34,6 @@ from odradek.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 _MARKERS_AGAIN_MS = 100
-_ABORTED_AT_ONCE = 100
-"""Transactions whose time is over. Where there are more, others have their turn in between."""
 _LEVEL_2_SINCE = 5
 """The version of EndTxn from which on clients know that the epoch rises."""
 _OLD_CLIENT = 0
@@ -54,6 +53,8 @@ class TransactionShard:
         self._transactions: dict[str, Transaction] = {}
         self._open: dict[str, None] = {}
         """Those that may time out."""
+        self._overdue: deque[str] = deque()
+        """Those that the last look for them has yet to abort."""
         self._bumps: dict[str, _Bump] = {}
         self._left: dict[str, tuple[TopicPartition, ...]] = {}
         """Partitions whose markers are to be tried again, of those that wait for that."""
@@ -176,8 +177,10 @@ class TransactionShard:
     def expired(self, deadline: Deadline) -> Decision:
         if deadline.due is Due.MARKERS:
             return self._mark_left(deadline.transactional_id)
-        self._look_later(deadline.due)
-        return self._abort_overdue() if deadline.due is Due.TIMEOUTS else self._forget_unused()
+        if deadline.due is Due.TIMEOUTS:
+            return self._abort_overdue()
+        self._look_later(Due.EXPIRY)
+        return self._forget_unused()
 
     def _mark_left(self, transactional_id: str) -> Decision:
         known, left = self._transactions.get(transactional_id), self._left.pop(transactional_id)
@@ -197,20 +200,21 @@ class TransactionShard:
         self._context.timers.set(Deadline(due), interval_ms[due])
 
     def _abort_overdue(self) -> Decision:
+        """One at a time, as Kafka does: where its record cannot be written, it waits for the next look, and alone."""
         now = self._context.clock.now_ms()
-        overdue = [known for each in self._open if (known := self._transactions[each]).is_overdue(now)]
-        records: list[Stored] = []
-        effects: list[Effect] = []
-        for transaction in overdue[:_ABORTED_AT_ONCE]:
-            try:
-                aborted = self._abort(transaction)
-            except CoordinatorLoading:
-                continue  # no producer id is at hand: the next look will do
-            records += aborted.records
-            effects += aborted.effects
-        if len(overdue) > _ABORTED_AT_ONCE and records:
+        if not self._overdue:
+            self._overdue.extend(each for each in self._open if self._transactions[each].is_overdue(now))
+        known = self._transactions.get(self._overdue.popleft()) if self._overdue else None
+        if self._overdue:
             self._context.timers.set(Deadline(Due.TIMEOUTS), 0)
-        return Decision(tuple(records), is_atomic=False, effects=tuple(effects))
+        else:
+            self._look_later(Due.TIMEOUTS)
+        if known is None or not known.is_overdue(now):
+            return NOTHING
+        try:
+            return self._abort(known)
+        except CoordinatorLoading:
+            return NOTHING  # no producer id is at hand: the next look will do
 
     def _forget_unused(self) -> Decision:
         last_used = self._context.clock.now_ms() - self._context.config().transactional_id_expiration_ms
