@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.testing.clock import ManualClock
+from odradek.testing.pool import ManualPool
 from odradek.testing.raw_client import RawClient
 from odradek.testing.waiting import until
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -99,13 +100,15 @@ def no_transactions(_version: int, _request: ProduceRequest) -> Gate:
 
 
 @asynccontextmanager
-async def broker_with(root: Path, config: TopicConfig) -> AsyncIterator[tuple[Client, Broker, str, int]]:
+async def broker_with(
+    root: Path, config: TopicConfig, syncing: Executor | None = None
+) -> AsyncIterator[tuple[Client, Broker, str, int]]:
     files = OsFiles()
     logs = LogDirs.open(OpenFiles(files), [str(root)], Setting(CLOCK, lambda _: config, lambda: "0" * 32))
     with ThreadPoolExecutor(2) as pool:
-        broker = Broker(1, "cluster", Flusher(pool))
+        broker = Broker(1, "cluster", Flusher(pool if syncing is None else syncing))
         where = TopicPartition("orders", 0)
-        broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK)
+        broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK, broker.flusher)
         sessions = FetchSessions(CLOCK, Random(0))
         quotas = Quotas(BrokerConfig(), CLOCK.now_ms, lambda: 0.0)
         served: dict[int, Served] = {
@@ -130,9 +133,9 @@ Scenario = Callable[[Client, Broker, str, int], Awaitable[None]]
 DEFAULT = TopicConfig()
 
 
-def run(root: Path, scenario: Scenario, config: TopicConfig = DEFAULT) -> None:
+def run(root: Path, scenario: Scenario, config: TopicConfig = DEFAULT, syncing: Executor | None = None) -> None:
     async def main() -> None:
-        async with broker_with(root, config) as parts:
+        async with broker_with(root, config, syncing) as parts:
             await scenario(*parts)
 
     asyncio.run(main())
@@ -216,6 +219,42 @@ def test_with_flush_messages_1_an_answer_means_synced(tmp_path: Path) -> None:
             assert broker.partitions[TopicPartition("orders", 0)].log.recovery_point == number + 1
 
     run(tmp_path, scenario, TopicConfig(flush_messages=1))
+
+
+@pytest.mark.parametrize("acks", [0, 1, -1])
+def test_with_flush_messages_1_nobody_sees_a_record_before_it_is_synced(tmp_path: Path, acks: int) -> None:
+    pool = ManualPool()
+
+    async def latest(client: Client) -> int:
+        part = ListOffsetsPartition(partition_index=0, timestamp=-1)
+        request = ListOffsetsRequest(replica_id=-1, topics=(ListOffsetsTopic(name="orders", partitions=(part,)),))
+        return (await client.ask(request, ListOffsetsResponse, 7)).topics[0].partitions[0].offset
+
+    async def scenario(client: Client, broker: Broker, host: str, port: int) -> None:
+        others = [Client(*await asyncio.open_connection(host, port)) for _ in range(2)]
+        producer, reader = others
+        reader.send(fetch_request(0, max_wait_ms=30_000), 11)
+        partition = broker.partitions[TopicPartition("orders", 0)]
+        await until(lambda: partition.waiting)
+        producer.send(produce_request(batch_of("a"), acks=acks), 9)
+        await until(lambda: len(pool))
+        for offset in (0, 1):
+            found = await client.fetch(offset)
+            assert (found.error_code, found.high_watermark, found.last_stable_offset, values_of(found)) == (0, 0, 0, [])
+        assert await latest(client) == 0
+        assert partition.waiting
+        pool.run_next()
+        (topic,) = (await reader.receive(FetchResponse, 11)).responses
+        assert (topic.partitions[0].high_watermark, values_of(topic.partitions[0])) == (1, ["a"])
+        assert await latest(client) == 1
+        if acks:
+            answer = await producer.receive(ProduceResponse, 9)
+            assert answer.responses[0].partition_responses[0].error_code == ErrorCode.NONE
+        for each in others:
+            await each.close()
+
+    run(tmp_path, scenario, TopicConfig(flush_messages=1), pool)
+    assert len(pool) == 0, "one sync serves all"
 
 
 @pytest.mark.parametrize(("name", "codec"), [("gzip", Codec.GZIP), ("zstd", Codec.ZSTD), ("uncompressed", Codec.NONE)])

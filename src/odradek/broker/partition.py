@@ -1,5 +1,10 @@
-"""A partition that this node leads: the rules of its topic before the log, and those who wait for it behind."""
+"""A partition that this node leads: the rules of its topic before the log, and those who wait for it behind.
 
+Readers see what was appended at once, or where flush.messages asks for a sync when that is done: Kafka syncs within the
+append. So a lost power takes nothing away that a reader saw and the topic was to keep.
+"""
+
+from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.model.clock import Clock
@@ -32,6 +37,7 @@ from odradek.records.compression import is_lz4_for_java
 from odradek.records.control import build_end_txn_batch
 from odradek.records.recompress import recompress
 from odradek.records.record import read_records, scan
+from odradek.storage.flush import Flusher
 from odradek.storage.log import Log, Origin
 
 if TYPE_CHECKING:
@@ -51,15 +57,18 @@ class Produced(NamedTuple):
 
 
 class Partition:
-    __slots__ = ("_clock", "_rules", "_stable", "epoch", "log", "waiting")
+    __slots__ = ("_clock", "_flusher", "_held_back", "_rules", "_stable", "epoch", "log", "waiting")
 
-    def __init__(self, log: Log, epoch: LeaderEpoch, clock: Clock) -> None:
+    def __init__(self, log: Log, epoch: LeaderEpoch, clock: Clock, flusher: Flusher) -> None:
         self.log = log
         self.epoch = epoch
         self.waiting: dict[WaitingFetch, None] = {}
         """Fetches that are woken when something is appended here."""
         self._stable: StableEnd | None = None
+        self._held_back: deque[tuple[Offset, int]] | None = None
+        """Batches that readers do not see yet: where they end, and their sizes."""
         self._clock = clock
+        self._flusher = flusher
         self._rules = Rules(log.config)
 
     @property
@@ -99,7 +108,7 @@ class Partition:
         appended = log.append_checked(batch, head, self.epoch)
         if appended.duplicate:
             return Produced(appended.base_offset, appended.timestamp)
-        self._advance(len(batch))
+        self._advance(len(batch), log.end_offset)
         return Produced(appended.base_offset, append_time)
 
     def append(self, batch: memoryview, head: BatchHead) -> Offset:
@@ -112,7 +121,7 @@ class Partition:
         if config.message_timestamp_type != "CreateTime" or config.compression_type not in kept:
             batch, head, _ = _fit(batch, head, config, self._clock.now_ms())
         base_offset = self.log.append_checked(batch, head, self.epoch, Origin.COORDINATOR).base_offset
-        self._advance(len(batch))
+        self._advance(len(batch), self.log.end_offset)
         return base_offset
 
     def end_transaction(self, marker: "Marker") -> None:
@@ -130,16 +139,38 @@ class Partition:
             stamp_time(batch, now)
             head = parse_head(batch)
         self.log.append_checked(batch, head, self.epoch, Origin.COORDINATOR, marker.level)
-        self._advance(len(batch))
+        self._advance(len(batch), self.log.end_offset)
 
-    def _advance(self, size: int) -> None:
+    def _advance(self, size: int, end: Offset) -> None:
+        """Let readers see what lies below `end`, unless it is to be synced first; `size` is how much that is."""
         log = self.log
-        log.advance_high_watermark(log.end_offset)
+        if log.config.flush_messages != LONG_MAX and end - log.recovery_point >= log.config.flush_messages:
+            self._hold_back(size, end)
+            return
+        log.advance_high_watermark(end)
         if self.waiting:
             for fetch in tuple(self.waiting):
                 fetch.arrived(size)
         if self._stable is not None:
             self._stable.arrived(size)
+
+    def _hold_back(self, size: int, end: Offset) -> None:
+        """Until it is synced, whether the one who appended it waits for that or not: readers do."""
+        if self._held_back is None:
+            self._held_back = deque()
+        self._held_back.append((end, size))
+        self.log.when_synced = self._synced
+        self._flusher.request(self.log)
+
+    def _synced(self) -> None:
+        """Readers see what was synced; and what came meanwhile, unless another sync is due for that."""
+        log, size = self.log, 0
+        end = log.recovery_point if log.is_sync_due else log.end_offset
+        while self._held_back and self._held_back[0][0] <= end:
+            size += self._held_back.popleft()[1]
+        self._advance(size, end)
+        if end < log.end_offset:
+            self._flusher.request(log)  # asked for already, unless the log was cut, and the sync did not count
 
 
 class StableEnd:

@@ -124,16 +124,18 @@ class Replicas:
             return None
         where = TopicPartition(*where)  # it may be a plain tuple, which is not to be kept
         epoch = topic.partitions[where.partition].leader_epoch
+        known = self._broker.partitions.get(where)
         try:
             log = self._logs.get(where) or self._logs.create(where, to_text(topic.id))
             log.assign_epoch(epoch, log.end_offset)
-            log.advance_high_watermark(log.end_offset)
+            if known is None or known.log is not log:
+                if log.is_sync_due:
+                    log.sync()  # after a crash its end may not be, and readers see it from here on
+                log.advance_high_watermark(log.end_offset)
+                known = self._broker.partitions[where] = Partition(log, epoch, self._clock, self._broker.flusher)
         except StorageFailed as error:
             logger.error("a partition cannot be led", extra={"partition": str(where), "reason": str(error)})
             return None
-        known = self._broker.partitions.get(where)
-        if known is None or known.log is not log:
-            known = self._broker.partitions[where] = Partition(log, epoch, self._clock)
         known.epoch = epoch
         return known
 

@@ -1,7 +1,8 @@
 """Syncs off the loop: one sync serves all who wait for it.
 
-A sync makes safe what was appended before it began. Who asks while one is running waits for the next, and so do all
-the others who ask meanwhile: however many wait, at most two syncs of a log stand between an append and its answer.
+A sync makes safe what was appended before it began. Who asks while one is running, and more was appended since, waits
+for the next, and so do all the others who ask meanwhile: however many wait, at most two syncs of a log stand between an
+append and its answer.
 
 A few logs are synced at a time, since a sync keeps files open from its begin to its end; the others wait their turn.
 """
@@ -22,12 +23,13 @@ RUNNING_MAX = 4
 class _Syncing:
     """A log that is being synced: who waits for this sync, and who for the next."""
 
-    __slots__ = ("current", "following", "has_begun")
+    __slots__ = ("current", "following", "job")
 
     def __init__(self, current: "asyncio.Future[None]") -> None:
         self.current = current
         self.following: asyncio.Future[None] | None = None
-        self.has_begun = False
+        self.job: SyncJob | None = None
+        """None before it has begun."""
 
 
 class Flusher:
@@ -50,7 +52,7 @@ class Flusher:
             self._waiting.append(log)
             self._start_next()
             return current
-        if not syncing.has_begun:
+        if syncing.job is None or log.is_reached_by(syncing.job):
             return syncing.current
         if syncing.following is None:
             syncing.following = loop.create_future()
@@ -58,7 +60,7 @@ class Flusher:
 
     async def settle(self, log: Log) -> None:
         """After an append: wait for a sync if flush.messages asks for one."""
-        if log.unflushed_records >= log.config.flush_messages:
+        if log.is_sync_due:
             await asyncio.shield(self.request(log))
 
     async def drain(self) -> None:
@@ -72,9 +74,8 @@ class Flusher:
             self._start(log, self._syncing[log])
 
     def _start(self, log: Log, syncing: _Syncing) -> None:
-        syncing.has_begun = True
         try:
-            job = log.begin_sync()
+            job = syncing.job = log.begin_sync()
         except StorageFailed as error:
             self._fail(log, syncing, error)
             return
@@ -104,7 +105,7 @@ class Flusher:
             del self._syncing[log]
         else:
             syncing.current, syncing.following = syncing.following, None
-            syncing.has_begun = False
+            syncing.job = None
             self._waiting.append(log)
 
     def _fail(self, log: Log, syncing: _Syncing, error: StorageFailed) -> None:

@@ -85,6 +85,7 @@ class LocalLog:
         "partition",
         "recovery_point",
         "start_offset",
+        "when_synced",
     )
 
     def __init__(
@@ -104,6 +105,8 @@ class LocalLog:
         self.end_offset = recovered.end_offset
         self.recovery_point = recovered.recovery_point
         self.last_flush_ms = home.clock.now_ms()
+        self.when_synced: Callable[[], object] = _do_nothing
+        """Told when a sync has ended, and did not fail."""
         self._segments = Segments(recovered.segments)
         self._writable: Segment | None = None
         self._new_names = not recovered.was_clean
@@ -285,14 +288,25 @@ class LocalLog:
     def end_sync(self, job: SyncJob, error: OSError | None = None) -> None:
         for handle in job.handles:
             handle.unpin()
-        if self._abandoned or job.home is not self.home:
-            return  # its files may be gone by now; or all of it was synced in another log directory
-        if error is not None:
-            # What the kernel could not write may be gone from the page cache: no second sync can be believed.
-            raise self._failed(error) from error
-        self.last_flush_ms = self.home.clock.now_ms()
-        if job.cuts == self._cuts:  # else some of what lies below job.through now was written later
-            self.recovery_point = max(self.recovery_point, job.through)
+        if self._abandoned:
+            return  # its files may be gone by now
+        if job.home is self.home:  # else all of it was synced in another log directory
+            if error is not None:
+                # What the kernel could not write may be gone from the page cache: no second sync can be believed.
+                raise self._failed(error) from error
+            self.last_flush_ms = self.home.clock.now_ms()
+            if job.cuts == self._cuts:  # else some of what lies below job.through now was written later
+                self.recovery_point = max(self.recovery_point, job.through)
+        self.when_synced()
+
+    def is_reached_by(self, job: SyncJob) -> bool:
+        """Whether nothing has come into the log since the sync began."""
+        return job.through == self.end_offset and job.cuts == self._cuts and not self._new_names
+
+    @property
+    def is_sync_due(self) -> bool:
+        """As much was appended since the last sync as flush.messages allows."""
+        return self.unflushed_records >= self.config.flush_messages
 
     def sync(self, *, closing: bool = False) -> None:
         """All of it at once, for a start or a stop."""
@@ -351,3 +365,7 @@ class LocalLog:
         if self._abandoned:
             return StorageFailed(f"{self.partition} is not in {self.home.path} any more")
         return self.home.fail(error)
+
+
+def _do_nothing() -> None:
+    return

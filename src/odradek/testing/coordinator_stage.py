@@ -124,6 +124,7 @@ class CoordinatorStage:
         self.disk = disk or FaultyDisk("/data", clock=self.clock)
         self.dirs = open_dirs(self.disk, given=setting(config, self.clock))
         self.pool = ManualPool()
+        self.flusher = Flusher(self.pool)
         self.shards: list[Recorder] = []
         """In the order that they were made in: that of the partitions."""
         self.effects: list[tuple[int, Effect]] = []
@@ -135,7 +136,7 @@ class CoordinatorStage:
             self._new_shard,
             Surroundings(
                 clock=self.clock,
-                flusher=Flusher(self.pool),
+                flusher=self.flusher,
                 tasks=tasks,
                 read_ahead=self._read_ahead,
                 codec=lambda: self.codec,
@@ -158,7 +159,10 @@ class CoordinatorStage:
     def lead(self, *numbers: int) -> None:
         """These partitions, all of them if none is named."""
         self.runtime.lead(
-            {number: Partition(self.log(number), LeaderEpoch(0), self.clock) for number in numbers or range(PARTITIONS)}
+            {
+                number: Partition(self.log(number), LeaderEpoch(0), self.clock, self.flusher)
+                for number in numbers or range(PARTITIONS)
+            }
         )
 
     def submit(self, key: str, *records: Stored, answered: bool = True, atomic: bool = True) -> Outcome:

@@ -86,7 +86,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
         broker = Broker(1, "cluster", Flusher(pool))
         for place in (ORDERS, BILLS, OFFSETS, STATE):
             epoch = LeaderEpoch(COORDINATOR_EPOCH if place is STATE else 0)
-            broker.partitions[place] = Partition(logs.create(place, "A" * 22), epoch, CLOCK)
+            broker.partitions[place] = Partition(logs.create(place, "A" * 22), epoch, CLOCK, broker.flusher)
         stage = Stage(broker)
         stage.know(ORDERS, BILLS, OFFSETS, STATE)
         yield stage

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.testing.clock import ManualClock
+from odradek.testing.disk import FaultyDisk
+from odradek.testing.logs import batch, log_of, open_dirs, setting, values
+from odradek.testing.pool import ManualPool
 from odradek.testing.waiting import until
 from odradek.wire.records.metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 from odradek.wire.schema import Message
@@ -135,3 +139,26 @@ def test_the_epoch_is_that_of_the_last_change(stage: Stage) -> None:
     assert stage.broker.partition("orders", 0) is made
     with pytest.raises(UnknownTopicOrPartition):
         stage.broker.partition("orders", 2)
+
+
+def test_where_each_record_is_synced_a_new_epoch_shows_none_before_that_and_a_new_life_syncs_them() -> None:
+    disk = FaultyDisk("/data")
+    config = replace(TopicConfig(), flush_messages=1)
+
+    async def story() -> None:
+        pool = ManualPool()
+        stage = Stage(open_dirs(disk, given=setting(config)), Broker(ME, "cluster", Flusher(pool)))
+        stage.create(1)
+        stage.broker.partition("orders", 0).produce(batch("a"))
+        stage.commit(partition(0, epoch=4))
+        log = stage.broker.partition("orders", 0).log
+        assert (log.end_offset, log.high_watermark, len(pool)) == (1, 0, 1)
+
+    asyncio.run(story())
+    disk.crash()
+    after = Stage(open_dirs(disk, given=setting(config)), Broker(ME, "cluster", Flusher(ManualPool())))
+    after.create(1)
+    log = after.broker.partition("orders", 0).log
+    assert (log.high_watermark, log.recovery_point) == (1, 1)
+    disk.power_loss()
+    assert values(log_of(open_dirs(disk))) == ["a"]

@@ -14,9 +14,11 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.storage.files import OsFiles
+from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.testing.clock import ManualClock
+from odradek.testing.pool import ManualPool
 
 CLOCK = ManualClock()
 WRITER = ProducerId(7)
@@ -37,7 +39,7 @@ def partition(tmp_path: Path) -> Iterator[Partition]:
     logs = LogDirs.open(
         OpenFiles(OsFiles()), [str(tmp_path)], Setting(CLOCK, lambda _: TopicConfig(), lambda: "0" * 32)
     )
-    yield Partition(logs.create(TopicPartition("orders", 0), "A" * 22), LeaderEpoch(0), CLOCK)
+    yield Partition(logs.create(TopicPartition("orders", 0), "A" * 22), LeaderEpoch(0), CLOCK, Flusher(ManualPool()))
     logs.close()
 
 

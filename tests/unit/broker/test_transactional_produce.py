@@ -79,7 +79,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     with ThreadPoolExecutor(1) as pool:
         broker = Broker(1, "cluster", Flusher(pool))
         for place in (ORDERS, BILLS, OFFSETS):
-            broker.partitions[place] = Partition(logs.create(place, "A" * 22), LeaderEpoch(0), CLOCK)
+            broker.partitions[place] = Partition(logs.create(place, "A" * 22), LeaderEpoch(0), CLOCK, broker.flusher)
         yield Stage(broker)
     logs.close()
 

@@ -77,6 +77,28 @@ def test_one_sync_serves_all_who_wait(disk: FaultyDisk) -> None:
     tell(story)
 
 
+def test_a_sync_that_is_under_way_serves_those_who_ask_for_nothing_more(log: Log) -> None:
+    async def story(flusher: Flusher, pool: ManualPool) -> None:
+        append(log, "a")
+        first = flusher.request(log)
+        assert flusher.request(log) is first
+        append(log, "b")
+        second = flusher.request(log)
+        assert second is not first
+        await run(pool)
+        assert (first.done(), second.done()) == (True, False)
+        log.truncate_to(Offset(1))
+        append(log, "another b")  # ends where the one did that the sync reaches
+        third = flusher.request(log)
+        assert third is not second
+        await run(pool)
+        await run(pool)
+        assert third.done()
+        assert log.recovery_point == 2
+
+    tell(story)
+
+
 def test_what_was_settled_survives_power_loss(disk: FaultyDisk, log: Log) -> None:
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         for number in range(3):
@@ -125,13 +147,13 @@ def test_one_who_gives_up_does_not_take_the_others_along(log: Log) -> None:
         append(log, "a")
         first = asyncio.ensure_future(flusher.settle(log))
         await let_others_run()
+        append(log, "b")
         second, third, fourth = (asyncio.ensure_future(flusher.settle(log)) for _ in range(3))
         await let_others_run()
         for given_up in (first, third):
             given_up.cancel()
         await let_others_run()
         assert [task.cancelled() for task in (first, second, third, fourth)] == [True, False, True, False]
-        append(log, "b")
         await run(pool)
         assert not second.done()
         assert not fourth.done()

@@ -12,7 +12,8 @@ _OPEN = (TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionS
 
 
 def is_quiet(node: Node, stable: StableOffsets) -> bool:
-    return not stable.open_transactions() and not any(_open_ids(node))
+    is_seen = all(log.high_watermark == log.end_offset for log in node.logs)
+    return is_seen and not stable.open_transactions() and not any(_open_ids(node))
 
 
 def check_ended(node: Node, stable: StableOffsets) -> None:

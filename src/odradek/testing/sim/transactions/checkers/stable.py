@@ -1,4 +1,7 @@
-"""The last stable offset: never past an open transaction, never behind the first of them, never backwards."""
+"""The last stable offset: never past an open transaction, never behind the first of them, never backwards.
+
+Of what readers can see: where each record is synced first, that ends before the log does.
+"""
 
 from odradek.model.numbers import Offset, ProducerId
 from odradek.model.topic_partition import TopicPartition
@@ -50,7 +53,7 @@ class StableOffsets:
             known = self._partitions.get(log.partition)
             if known is None:
                 known = self._partitions[log.partition] = _Partition()
-            if log.end_offset != known.end or log.last_stable_offset != known.stable:
+            if log.high_watermark != known.end or log.last_stable_offset != known.stable:
                 self._compare(log, known)
 
     def open_transactions(self) -> dict[TopicPartition, list[ProducerId]]:
@@ -62,10 +65,11 @@ class StableOffsets:
         return sorted(known.committed) if known else []
 
     def _compare(self, log: Log, known: _Partition) -> None:
-        if log.end_offset < known.end:
-            raise Violation(f"{log.partition} ended at {known.end}, and ends at {log.end_offset} now")
-        while known.end < log.end_offset:
-            part = log.read(known.end, _READ_BYTES, log.end_offset)
+        end = log.high_watermark
+        if end < known.end:
+            raise Violation(f"{log.partition} ended at {known.end}, and ends at {end} now")
+        while known.end < end:
+            part = log.read(known.end, _READ_BYTES, end)
             assert part is not None
             for batch in batches_in(part.read(), is_internal=log.partition.topic.startswith("__")):
                 known.add(batch)
