@@ -1,6 +1,7 @@
 """Log directories that fail while a node runs: it goes on with the others, and ends where it cannot."""
 
 import asyncio
+import errno
 import resource
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
-from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
+from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 
 LIMIT_S = 60
 
@@ -38,10 +39,10 @@ async def node_on(disk: FaultyDisk, *directories: str, failed: asyncio.Event) ->
         await node.stop()
 
 
-async def told_of_orders(client: RawClient) -> list[list[tuple[object, ...]]]:
+async def told_of(client: RawClient, topic: str) -> list[list[tuple[object, ...]]]:
     """An error, who leads, who is in sync, which replicas are offline: of each partition, in two ways to ask."""
-    metadata = await client.ask(MetadataRequest(topics=None), MetadataResponse, 12)
-    asked = DescribeTopicPartitionsRequest(topics=(TopicRequest(name="orders"),), response_partition_limit=10)
+    metadata = await client.ask(MetadataRequest(topics=(MetadataRequestTopic(name=topic),)), MetadataResponse, 12)
+    asked = DescribeTopicPartitionsRequest(topics=(TopicRequest(name=topic),), response_partition_limit=10)
     described = await client.ask(asked, DescribeTopicPartitionsResponse, 0)
     return [
         [
@@ -86,7 +87,7 @@ def test_one_of_several_is_told_of_and_the_others_go_on(caplog: pytest.LogCaptur
             expected = [offline if number == second else online for number in (0, 1)]
             told: object = None
             while told != [expected, expected]:
-                told = await told_of_orders(client)
+                told = await told_of(client, "orders")
             assert node.failure is None
             assert not failed.is_set()
 
@@ -94,6 +95,43 @@ def test_one_of_several_is_told_of_and_the_others_go_on(caplog: pytest.LogCaptur
     assert [vars(each)["path"] for each in caplog.records if each.message == "a log directory failed"] == ["/second"]
     assert "first/.kafka_cleanshutdown" in disk.tree()
     assert "second/.kafka_cleanshutdown" not in disk.tree()
+
+
+@pytest.mark.parametrize(
+    ("op", "on"),
+    [
+        (Op.MAKE_DIR, "orders-0"),
+        (Op.WRITE, "orders-0/partition.metadata"),
+        (Op.CREATE, "orders-0/00000000000000000000.log"),
+        (Op.WRITE, "orders-0/leader-epoch-checkpoint"),
+    ],
+)
+@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
+def test_a_partition_whose_log_cannot_be_made_is_lost_until_the_directory_is_back(op: Op, on: str, error: int) -> None:
+    disk = FaultyDisk("/first", "/second")
+
+    async def before() -> None:
+        failed = asyncio.Event()
+        async with node_on(disk, "/first", "/second", failed=failed) as (_, client):
+            assert await create_topic(client, "bills") == ErrorCode.NONE
+            assert "first/bills-0/partition.metadata" in disk.tree()
+            disk.fail_next(op, error, on=on)
+            assert await create_topic(client, "orders") == ErrorCode.NONE
+            for _ in range(2):
+                assert (await produce(client, "orders", "refused")).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+            offline = [(ErrorCode.LEADER_NOT_AVAILABLE, -1, (), (1,))]
+            assert await told_of(client, "orders") == [offline, offline]
+            assert (await produce(client, "bills", "taken")).error_code == ErrorCode.NONE
+            assert await create_topic(client, "goods") == ErrorCode.NONE
+            assert (await produce(client, "goods", "taken")).error_code == ErrorCode.NONE
+            assert not failed.is_set()
+
+    async def after() -> None:
+        async with node_on(disk, "/first", "/second", failed=asyncio.Event()) as (_, client):
+            assert (await produce(client, "orders", "taken")).base_offset == 0
+
+    asyncio.run(before())
+    asyncio.run(after())
 
 
 def test_one_that_cannot_be_used_at_the_start_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -118,7 +118,10 @@ class Replicas:
             self._make(where)
 
     def _make(self, where: TopicPartition) -> Partition | None:
-        """Lead a partition that is due, with a new log if it has none; None for any other, and where the disk fails."""
+        """Lead a partition that is due, with a new log if it has none; None for any other.
+
+        Where the disk fails, it is lost with its directory.
+        """
         topic = self._due.pop(where, None)
         if topic is None:
             return None
@@ -134,6 +137,8 @@ class Replicas:
                 log.advance_high_watermark(log.end_offset)
                 known = self._broker.partitions[where] = Partition(log, epoch, self._clock, self._broker.flusher)
         except StorageFailed as error:
+            # Not to be made in another directory: what was begun would be of the same name when this one is back.
+            self._broker.lost |= {where}
             logger.error("a partition cannot be led", extra={"partition": str(where), "reason": str(error)})
             return None
         known.epoch = epoch

@@ -179,6 +179,7 @@ class Log(LocalLog):
             raise InvalidRecord(f"a control batch of producer {head.producer_id} without a marker")
         return marker
 
+    @guarded
     def assign_epoch(self, epoch: LeaderEpoch, start: Offset) -> None:
         """A leader with `epoch` begins to write at `start`."""
         changed = self.epochs.assign(epoch, start)
