@@ -60,6 +60,8 @@ class LogDir:
         self._stored: dict[str, Offsets] = {}
         self._storing = threading.Lock()
         self._taken = self._stored_last = 0
+        self._made: dict[TopicPartition, int] = {}
+        """Partitions that were made, by the last moment before that: what was taken until then is of an older one."""
         home.store_checkpoints = self.write_checkpoints
 
     @classmethod
@@ -146,10 +148,12 @@ class LogDir:
             if not self.online or changed.number < self._stored_last:
                 return
             try:
-                for name, offsets in changed.files.items():
+                for name, taken in changed.files.items():
+                    offsets = self._without_older(taken, changed.number)
                     checkpoint.write_offsets(self._files, f"{self.path}/{name}", offsets)
                     self._stored[name] = offsets
                 self._stored_last = changed.number
+                self._made = {where: number for where, number in self._made.items() if number > changed.number}
             except OSError as error:
                 self.home.fail(error)
 
@@ -158,8 +162,17 @@ class LogDir:
 
     def forget(self, partition: TopicPartition) -> None:
         """No checkpoint may speak of a partition that is about to be made: it would be that of an older one."""
-        if any(partition in offsets for offsets in self._stored.values()):
+        with self._storing:  # what a thread is about to store is stored first
+            self._made[partition] = self._taken
+            is_stored = any(partition in offsets for offsets in self._stored.values())
+        if is_stored:
             self.write_checkpoints()
+
+    def _without_older(self, offsets: Offsets, number: int) -> Offsets:
+        """Taken at that moment, and not of partitions that were made anew since."""
+        if not self._made:
+            return offsets
+        return {where: offset for where, offset in offsets.items() if self._made.get(where, 0) < number}
 
     def remove(self, due: list[Doomed]) -> None:
         """Remove files and directories whose time has come. Blocks; may run in another thread."""

@@ -12,10 +12,11 @@ import pytest
 from odradek.model.numbers import Offset, ProducerId
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.builder import BatchSpec
+from odradek.storage import names
 from odradek.storage.housekeeping import Housekeeping, Intervals
 from odradek.testing.clock import ManualClock
 from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import NOW, ORDERS, SMALL, append, log_of, open_dirs, setting, values
+from odradek.testing.logs import NOW, ORDERS, SMALL, TOPIC_ID, append, log_of, open_dirs, setting, values
 from odradek.testing.pool import ManualPool
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 HOUR = 3_600_000
 CONFIG = replace(SMALL, flush_ms=1000, retention_ms=HOUR)
+CHECKPOINTS = (names.RECOVERY_POINTS, names.LOG_STARTS, names.HIGH_WATERMARKS, names.CLEANER_OFFSETS)
 
 
 class House:
@@ -114,6 +116,43 @@ def test_a_checkpoint_taken_earlier_does_not_overwrite_a_later_one(house: House)
 
     asyncio.run(story())
     assert b"orders 0 1\n" in house.disk.read_whole("/a/recovery-point-offset-checkpoint")
+
+
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_checkpoint_that_is_still_to_be_written_says_nothing_of_a_partition_that_was_made_anew(
+    house: House, is_stored: bool
+) -> None:
+    """A topic is deleted and created again while the pool still has the offsets of before to write."""
+    old, other = house.logs[0], house.logs[2]
+    if is_stored:
+        house.dirs.write_checkpoints()
+    append(old, "a", "b", "c")
+    old.sync()
+    old.advance_high_watermark(Offset(3))
+    old.advance_start(Offset(2))
+    old.cleaned_to = Offset(2)
+    append(other, "kept")
+    other.sync()
+    pool = ManualPool()
+    keeping = Housekeeping(house.dirs, pool, house.clock)
+
+    async def story() -> None:
+        waiting = asyncio.ensure_future(keeping.checkpoint())
+        await asyncio.sleep(0)
+        house.dirs.delete(old.partition)
+        append(house.dirs.create(old.partition, TOPIC_ID, "/a"), "new")
+        while not waiting.done():
+            if len(pool):
+                pool.run_next()
+            await asyncio.sleep(0)
+
+    asyncio.run(story())
+    stored = {name: house.disk.read_whole(f"/a/{name}") for name in CHECKPOINTS if house.disk.exists(f"/a/{name}")}
+    assert not [name for name, data in stored.items() if b"orders 0" in data]
+    assert b"orders 2 1\n" in stored["recovery-point-offset-checkpoint"]
+    house.disk.crash()
+    made = log_of(open_dirs(house.disk, "/a", "/b"), old.partition)
+    assert (values(made), made.start_offset, made.recovery_point, made.cleaned_to) == (["new"], 0, 0, None)
 
 
 def test_old_segments_go_and_it_is_said_why(house: House, caplog: pytest.LogCaptureFixture) -> None:
