@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import signal
 import tarfile
 from pathlib import Path
@@ -19,14 +20,56 @@ settings.load_profile("ci")
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_INTEROP = Path(__file__).parent / "interop"
-_GOLDEN = Path(__file__).parent / "golden" / "kafka-4.3.0"
+_HERE = Path(__file__).parent
+_INTEROP = _HERE / "interop"
+_GOLDEN = _HERE / "golden" / "kafka-4.3.0"
+_LONG = (
+    "spark/test_demo",
+    "sim/test_transactions_under_faults",
+    "spark/test_sink_kill",
+    "spark/test_pipelines_cluster",
+    "crash/test_exactly_once_kill",
+    "sim/test_planted_transaction_faults",
+    "spark/test_pipelines_command",
+    "spark/test_pipelines_faults",
+    "crash/test_power_loss",
+    "spark/test_pipelines_kill",
+    "spark/test_sink",
+    "spark/test_sessions",
+    "unit/broker/test_moves_interrupted",
+    "spark/test_source_batch",
+    "spark/test_source_stream",
+    "unit/storage/test_interrupted_steps",
+    "spark/test_pipelines_stream",
+    "interop/test_handover",
+    "interop/test_group_tools",
+    "interop/test_spark_connector",
+    "interop/test_rolling_restart",
+    "interop/test_everything_handed_over",
+    "interop/test_clients",
+    "interop/test_derived_files",
+    "interop/test_half_ended_transactions",
+    "interop/test_streams_word_count",
+    "interop/test_pipelines",
+    "interop/test_spark_source",
+    "interop/test_spark_sink",
+    "interop/test_consumer_groups_taken_over",
+)
+"""Files that take half a minute and more, in the order in which they are begun."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long files begin, or workers would wait for the last one in the end; all others keep the order of chance."""
+    rank = {_HERE / f"{name}.py": at for at, name in enumerate(_LONG)}
+    items.sort(key=lambda item: rank.get(item.path, len(_LONG)))
     for item in items:
         if item.path.is_relative_to(_INTEROP):
             item.add_marker(pytest.mark.interop)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: much of what tests do is waiting."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session")

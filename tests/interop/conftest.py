@@ -25,21 +25,6 @@ PROGRAMS = (
     "transactions/Transactions.java",
     "transactions/Transformer.java",
 )
-LONG = (
-    "handover",
-    "group_tools",
-    "spark_connector",
-    "rolling_restart",
-    "everything_handed_over",
-    "clients",
-    "derived_files",
-    "half_ended_transactions",
-    "streams_word_count",
-    "pipelines",
-    "spark_source",
-    "spark_sink",
-    "consumer_groups_taken_over",
-)
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 
 
@@ -52,15 +37,6 @@ class Dumped(NamedTuple):
 
 
 Dump = Callable[..., Dumped]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files begin, or one of two workers would wait for the other in the end.
-
-    Those that are named are long, in this order; all others keep the order that chance gave them.
-    """
-    rank = {f"test_{name}": at for at, name in enumerate(LONG)}
-    items.sort(key=lambda item: rank.get(item.path.stem, len(LONG)))
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,8 @@ from odradek.testing.sim.transactions.run import run
 from odradek.testing.sim.violations import first_violation
 
 SEEDS_MAX = 100
-"""Most show at once."""
+SEEDS = dict.fromkeys((1, 19, 11, *range(1, SEEDS_MAX + 1)))
+"""Most show at once; those that need one that is further on are tried with it first."""
 
 Fault = Callable[[pytest.MonkeyPatch], None]
 
@@ -180,6 +181,6 @@ FAULTS: tuple[Fault, ...] = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_planted_fault_is_found(fault: Fault, monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)
-    violation = first_violation(run, range(1, SEEDS_MAX + 1))
+    violation = first_violation(run, SEEDS)
     assert violation is not None, f"none of {SEEDS_MAX} seeds shows it"
     assert "Traceback" not in violation, violation
