@@ -44,9 +44,10 @@ class Stage:
         self.clock = ManualClock()
         dirs = open_dirs(FaultyDisk("/data", clock=self.clock), given=setting(CONFIG, self.clock))
         self.log = log_of(dirs, TopicPartition("__transaction_state", 0))
+        flusher = Flusher(ManualPool())
         node = Surroundings(
             clock=self.clock,
-            flusher=Flusher(ManualPool()),
+            flusher=flusher,
             tasks=tasks,
             read_ahead=self._read_ahead,
             codec=lambda: Codec.NONE,
@@ -54,7 +55,7 @@ class Stage:
         self.runtime: Runtime[TransactionShard] = Runtime(
             TRANSACTION_STATE, lambda: 1, self._new_shard, node, self._perform
         )
-        self.runtime.lead({0: Partition(self.log, LeaderEpoch(0), self.clock)})
+        self.runtime.lead({0: Partition(self.log, LeaderEpoch(0), self.clock, flusher)})
 
     def take(self, bytes_max: int) -> None:
         """What the topic takes from now on."""
