@@ -110,6 +110,10 @@ class Client:
         if len(self.coordinators) < _REMEMBERED_MAX:
             self.coordinators[of, name] = coordinator
 
+    def known_address(self, node_id: int) -> Address | None:
+        """As it was last looked up; None where it was not. May be asked from any thread."""
+        return self._brokers.get(node_id)
+
     # --- retries
 
     async def persist(self, attempt: Callable[[], Awaitable[T]], timeout_s: float | None = None) -> T:

@@ -6,23 +6,19 @@ import socket
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from odradek import __version__
 from odradek.client.answers import Answers
-from odradek.client.errors import ConnectionLost, NotKafka, NotServed, Refused, Unreachable
+from odradek.client.errors import ConnectionLost, NotKafka, Refused, Unreachable
 from odradek.client.setting import ClientSetting
+from odradek.client.versions import ASKED_FIRST, ASKED_IN, Served, agreed_version, read_answer, served_by
 from odradek.model.address import Address
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, OdradekError
-from odradek.wire.apis import API_VERSIONS, APIS
-from odradek.wire.codec import decode
 from odradek.wire.frame import request_frame
-from odradek.wire.header import read_response_head
-from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from odradek.wire.messages.api_versions import ApiVersionsResponse
 from odradek.wire.schema import Message
 
 M = TypeVar("M", bound=Message)
 
-_SOFTWARE = "odradek"
 _ID_MAX = (1 << 31) - 1
 
 
@@ -51,7 +47,7 @@ class Connection(asyncio.BufferedProtocol):
         self._ended: asyncio.Future[None] | None = None
         """Done when the socket is closed; None until there is one."""
         self._reason: OdradekError | None = None
-        self._served: dict[int, tuple[int, int]] = {}
+        self._served: Served = {}
         self._versions: dict[type[Message], int] = {}
 
     @classmethod
@@ -68,7 +64,7 @@ class Connection(asyncio.BufferedProtocol):
             if isinstance(error, TimeoutError):
                 raise Unreachable(address, f"no answer within {setting.connect_timeout_s:g} s") from None
             if isinstance(error, OSError):
-                raise Unreachable(address, _reason_of(error)) from None
+                raise Unreachable(address, reason_of(error)) from None
             raise
         return connection
 
@@ -86,7 +82,7 @@ class Connection(asyncio.BufferedProtocol):
         """The highest version that both sides have of the API of this request or answer. Raises NotServed."""
         version = self._versions.get(kind)
         if version is None:
-            version = self._versions[kind] = self._agreed(kind)
+            version = self._versions[kind] = agreed_version(kind, self._served, self.address)
         return version
 
     async def ask(self, request: Message, kind: type[M], version_max: int | None = None) -> M:
@@ -145,22 +141,12 @@ class Connection(asyncio.BufferedProtocol):
 
     async def _agree(self) -> None:
         """Ask for the versions in the newest way, and where that is not known, in the oldest."""
-        request = ApiVersionsRequest(client_software_name=_SOFTWARE, client_software_version=__version__)
-        answer = await self._send(request, ApiVersionsResponse, APIS[API_VERSIONS].versions[1])
-        if answer.error_code == ErrorCode.UNSUPPORTED_VERSION:
-            answer = await self._send(request, ApiVersionsResponse, 0)
-        if answer.error_code:
-            raise Refused(answer.error_code)
-        self._served = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
-
-    def _agreed(self, kind: type[Message]) -> int:
-        api = APIS[kind.spec.key or 0]
-        first, last = self._served.get(api.key, (1, 0))
-        least, most = kind.spec.versions
-        version = min(last, most, api.versions[1])
-        if version < max(first, least, api.versions[0]):
-            raise NotServed(self.address, api.name)
-        return version
+        for version in ASKED_IN:
+            served = served_by(await self._send(ASKED_FIRST, ApiVersionsResponse, version))
+            if served is not None:
+                self._served = served
+                return
+        raise Refused(ErrorCode.UNSUPPORTED_VERSION)
 
     # --- what the transport calls
 
@@ -188,7 +174,7 @@ class Connection(asyncio.BufferedProtocol):
         self._drop(ConnectionLost(self.address, "the other side closed it"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        reason = "the other side closed it" if exc is None else _reason_of(exc)
+        reason = "the other side closed it" if exc is None else reason_of(exc)
         self._drop(ConnectionLost(self.address, reason))
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
@@ -200,7 +186,9 @@ class Connection(asyncio.BufferedProtocol):
         waiting = self._waiting.get(number)
         if waiting is None:
             raise BadRequest(f"an answer to request {number}, which was not sent")
-        message = _read(frame, waiting)  # where this fails, it is among those who are told why
+        message = read_answer(
+            frame, waiting.kind, waiting.version
+        )  # where this fails, it is among those who are told why
         del self._waiting[number]
         if not waiting.answer.done():  # else whoever asked has gone
             waiting.answer.set_result(message)
@@ -219,17 +207,6 @@ class Connection(asyncio.BufferedProtocol):
         self._waiting.clear()
 
 
-def _read(frame: memoryview, waiting: Waiting) -> Message:
-    kind, version = waiting.kind, waiting.version
-    if kind is ApiVersionsResponse and frame[4:6] == _UNSUPPORTED:
-        version = 0  # who does not know the version that was asked for answers in the first
-    _, body = read_response_head(frame, kind, version)
-    return decode(kind, version, body)
-
-
-_UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
-
-
 async def _resolve(address: Address) -> Sequence[tuple[int, int, int, str, Any]]:
     """What to try, one after the other."""
     try:
@@ -239,7 +216,7 @@ async def _resolve(address: Address) -> Sequence[tuple[int, int, int, str, Any]]
         return await asyncio.get_running_loop().getaddrinfo(*address, type=socket.SOCK_STREAM)
 
 
-def _reason_of(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     if isinstance(error, socket.gaierror):
         return "no such host"
     if isinstance(error, OSError) and error.errno:

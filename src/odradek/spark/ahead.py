@@ -10,12 +10,11 @@ from dataclasses import replace
 from struct import Struct
 from typing import NamedTuple
 
-from odradek.client.client import Client
 from odradek.client.errors import ClientError
 from odradek.model.errors import CorruptBatch
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import LOG_OVERHEAD, MAGIC, MAGIC_AT, parse_head
-from odradek.spark.cluster import Extent
+from odradek.spark.cluster import AsksLeaders, Extent
 from odradek.spark.reading.range import Ahead, Range
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from odradek.wire.schema import NO_UUID
@@ -49,7 +48,7 @@ NOTHING: Mapping[TopicPartition, Found] = {}
 
 
 async def look_ahead(
-    client: Client,
+    client: AsksLeaders,
     known: Extent,
     starts: Mapping[TopicPartition, int],
     *,
@@ -67,10 +66,9 @@ async def look_ahead(
     requests = {
         leader: _request(known, mine, bytes_max, read_committed=read_committed) for leader, mine in by_leader.items()
     }
+    asking = [client.ask_leader(leader, request, FetchResponse) for leader, request in requests.items()]
     try:
-        answers = await asyncio.gather(
-            *(client.ask_leader(leader, request, FetchResponse) for leader, request in requests.items())
-        )
+        answers = await asyncio.gather(*asking) if len(asking) > 1 else [await each for each in asking]
     except ClientError:
         return None
     told = dict(_partitions(known, answers))

@@ -2,14 +2,15 @@
 
 import asyncio
 import re
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from odradek.client.cluster import ClusterView, PartitionView, TopicView
+from odradek.client.direct import run_through
 from odradek.client.errors import ClientError, ConnectionLost, NoneReachable, NotKafka, Refused, Unreachable
 from odradek.client.offsets import EARLIEST, LATEST, list_led_offsets
 from odradek.model.error_code import ErrorCode
@@ -21,7 +22,9 @@ from odradek.spark.edges import Subscription
 from odradek.spark.options import BOOTSTRAP, SourceOptions
 from odradek.spark.reading.connected import here
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from odradek.wire.schema import Message
 
+M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 Led = Mapping[TopicPartition, tuple[PartitionView, TimestampMs]]
 """Partitions with who leads them, and what is asked of them."""
@@ -58,6 +61,10 @@ class Extent:
     leaders: Mapping[TopicPartition, int]
 
 
+class AsksLeaders(Protocol):
+    async def ask_leader(self, node_id: int, request: Message, kind: type[M]) -> M: ...
+
+
 class Cluster:
     """Asked from the thread of Spark's with `call`; what it calls runs on the loop of this process's clients.
 
@@ -69,12 +76,17 @@ class Cluster:
         self._read_committed = options.reading.read_committed
         self._loop = here()
         self.client = self._loop.client(replace(options.reading, timeout_s=options.lookup_timeout_s))
+        self._direct = self._loop.direct(self.client)
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         return self.begin(work).result()
 
     def begin(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         return self._loop.submit(work)
+
+    def call_leaders(self, leaders: Collection[int], work: Callable[[AsksLeaders], Coroutine[Any, Any, T]]) -> T:
+        """What waits for the answers of these and for nothing else. One alone is asked by this thread itself."""
+        return run_through(work(self._direct)) if len(leaders) == 1 else self.call(work(self.client))
 
     async def extent(self, *, missing_are_empty: bool = False) -> Extent:
         """Of what is subscribed to. Raises NoSuchTopic for what was named and is not there, if that is not to pass.

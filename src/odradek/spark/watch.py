@@ -56,14 +56,11 @@ class Watch:
         known = self._known(start)
         if known is None:
             return None
-        seen = self._cluster.call(
-            look_ahead(
-                self._cluster.client,
-                known,
-                start.offsets,
-                with_records=with_records,
-                read_committed=self._read_committed,
-            )
+        seen = self._cluster.call_leaders(
+            set(known.leaders.values()),
+            lambda client: look_ahead(
+                client, known, start.offsets, with_records=with_records, read_committed=self._read_committed
+            ),
         )
         if seen is None:
             self._ahead_s = self._now_s() + _NOT_AHEAD_S

@@ -55,6 +55,10 @@ class FakeCluster:
             return done.value
         raise AssertionError("it waits for something")
 
+    def call_leaders(self, leaders: set[int], work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
+        assert leaders == {1}
+        return self.call(work(self.client))
+
     def begin(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
         work.close()
         self.asked.append("all, in the background")

@@ -13,6 +13,7 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from odradek.client.client import Client, parse_bootstrap
+from odradek.client.direct import DirectLeaders
 from odradek.client.setting import ClientSetting
 from odradek.spark.reading.range import ReadSetting
 
@@ -32,6 +33,7 @@ class Connected:
         self._process_id = os.getpid()
         self._loop = _new_loop()
         self._clients: dict[tuple[object, ...], Client] = {}
+        self._directs: dict[Client, DirectLeaders] = {}
         self.leaders: Leaders = {}
         """For one task after the other: each would ask for them anew."""
         threading.Thread(target=self._loop.run_forever, name="odradek-fetch", daemon=True).start()
@@ -61,6 +63,12 @@ class Connected:
                 ),
             )
         return self._clients[key]
+
+    def direct(self, client: Client) -> DirectLeaders:
+        """For whoever waits for an answer himself; kept as the client is."""
+        if client not in self._directs:
+            self._directs[client] = DirectLeaders(client)
+        return self._directs[client]
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
