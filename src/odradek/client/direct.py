@@ -1,7 +1,7 @@
 """A connection for somebody who waits: the thread that asks sends the question and receives the answer itself.
 
-Without a loop and a second thread in between, a small answer is there half a millisecond sooner. That is what a stream
-waits for before each of its batches; all else has `Connection`, where many questions are on their way at a time.
+Without a loop and a second thread in between, a small answer is there some tenths of a millisecond sooner. A stream
+waits for one before each of its batches; all else has `Connection`, where many questions are on their way at a time.
 """
 
 import socket
