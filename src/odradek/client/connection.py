@@ -186,9 +186,8 @@ class Connection(asyncio.BufferedProtocol):
         waiting = self._waiting.get(number)
         if waiting is None:
             raise BadRequest(f"an answer to request {number}, which was not sent")
-        message = read_answer(
-            frame, waiting.kind, waiting.version
-        )  # where this fails, it is among those who are told why
+        # Where this fails, the request is among those who are told why.
+        message = read_answer(frame, waiting.kind, waiting.version)
         del self._waiting[number]
         if not waiting.answer.done():  # else whoever asked has gone
             waiting.answer.set_result(message)

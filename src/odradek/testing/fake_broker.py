@@ -1,11 +1,12 @@
 """A broker that says what a test tells it to: the other side of the client's tests."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from odradek.model.address import Address
+from odradek.model.error_code import ErrorCode
 from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.codec import decode
 from odradek.wire.frame import response_frame
@@ -66,6 +67,19 @@ class FakeBroker:
             pass
         finally:
             writer.close()
+
+    def be_old(self, versions: Mapping[int, tuple[int, int]]) -> list[int]:
+        """Serve these, and know only the first way to be asked for them; gives the ways in which it is asked."""
+        self.versions = dict(versions)
+        ways: list[int] = []
+
+        def tell(asked: Asked) -> None:
+            ways.append(asked.version)
+            code = ErrorCode.UNSUPPORTED_VERSION if asked.version else ErrorCode.NONE
+            asked.reply(ApiVersionsResponse(error_code=code, api_keys=self._served().api_keys), version=0)
+
+        self.api_versions = tell
+        return ways
 
     def _tell_versions(self, asked: Asked) -> None:
         asked.reply(self._served())

@@ -13,11 +13,9 @@ from odradek.client.connection import Connection
 from odradek.client.errors import ConnectionLost, NotKafka, NotServed, Unreachable
 from odradek.client.setting import ClientSetting
 from odradek.model.address import Address
-from odradek.model.error_code import ErrorCode
 from odradek.model.errors import UnsupportedVersion
 from odradek.testing.fake_broker import Asked, FakeBroker
 from odradek.testing.waiting import until
-from odradek.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 METADATA = 3
@@ -93,24 +91,17 @@ def test_an_api_that_the_broker_has_not_in_any_known_version(offered: tuple[int,
 
 
 def test_a_broker_that_does_not_know_the_newest_way_to_ask_for_versions() -> None:
-    seen = []
-
-    def old(asked: Asked) -> None:
-        seen.append(asked.version)
-        known = (ApiVersion(api_key=METADATA, min_version=0, max_version=1),)
-        code = ErrorCode.NONE if asked.version == 0 else ErrorCode.UNSUPPORTED_VERSION
-        asked.reply(ApiVersionsResponse(error_code=code, api_keys=known), version=0)
+    broker = FakeBroker(be_silent)
+    ways = broker.be_old({METADATA: (0, 1)})
 
     async def main() -> None:
-        broker = FakeBroker(be_silent)
-        broker.api_versions = old
         async with asyncio.timeout(60), broker.serving():
             connection = await Connection.open(broker.address)
             assert connection.version_of(MetadataResponse) == 1
             await connection.close()
 
     asyncio.run(main())
-    assert seen == [4, 0]
+    assert ways == [4, 0]
 
 
 def test_answers_find_their_requests_in_any_order(run: Run) -> None:

@@ -15,7 +15,7 @@ from odradek.model.address import Address
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import UnsupportedVersion
 from odradek.testing.fake_broker import Asked, FakeBroker
-from odradek.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from odradek.wire.messages.api_versions import ApiVersionsResponse
 from odradek.wire.messages.fetch import FetchRequest, FetchResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 
@@ -90,18 +90,10 @@ def test_an_older_broker_is_asked_in_its_version() -> None:
 
 
 def test_a_broker_that_does_not_know_the_newest_way_to_ask_for_versions() -> None:
-    seen = []
-
-    def old(asked: Asked) -> None:
-        seen.append(asked.version)
-        known = (ApiVersion(api_key=METADATA, min_version=0, max_version=2),)
-        code = ErrorCode.NONE if asked.version == 0 else ErrorCode.UNSUPPORTED_VERSION
-        asked.reply(ApiVersionsResponse(error_code=code, api_keys=known), version=0)
-
     broker = FakeBroker(say_cluster_id)
-    broker.api_versions = old
+    ways = broker.be_old({METADATA: (0, 2)})
     with_connection(broker, ask)
-    assert seen == [4, 0]
+    assert ways == [4, 0]
     assert [each.version for each in broker.asked] == [2]
 
 

@@ -46,6 +46,22 @@ class House:
 
         asyncio.run(all_of_them())
 
+    def checkpoint_late(self, meanwhile: Callable[[], object]) -> None:
+        """The offsets are taken, then this happens, and only then they are written."""
+        pool = ManualPool()
+        keeping = Housekeeping(self.dirs, pool, self.clock)
+
+        async def story() -> None:
+            waiting = asyncio.ensure_future(keeping.checkpoint())
+            await asyncio.sleep(0)
+            meanwhile()
+            while not waiting.done():
+                if len(pool):
+                    pool.run_next()
+                await asyncio.sleep(0)
+
+        asyncio.run(story())
+
 
 @pytest.fixture
 def house() -> House:
@@ -102,19 +118,7 @@ def test_a_checkpoint_taken_earlier_does_not_overwrite_a_later_one(house: House)
     append(log, "a")
     append(log, "b")
     log.sync()
-    pool = ManualPool()
-    keeping = Housekeeping(house.dirs, pool, house.clock)
-
-    async def story() -> None:
-        waiting = asyncio.ensure_future(keeping.checkpoint())
-        await asyncio.sleep(0)
-        log.truncate_to(Offset(1))
-        while not waiting.done():
-            if len(pool):
-                pool.run_next()
-            await asyncio.sleep(0)
-
-    asyncio.run(story())
+    house.checkpoint_late(lambda: log.truncate_to(Offset(1)))
     assert b"orders 0 1\n" in house.disk.read_whole("/a/recovery-point-offset-checkpoint")
 
 
@@ -133,20 +137,12 @@ def test_a_checkpoint_that_is_still_to_be_written_says_nothing_of_a_partition_th
     old.cleaned_to = Offset(2)
     append(other, "kept")
     other.sync()
-    pool = ManualPool()
-    keeping = Housekeeping(house.dirs, pool, house.clock)
 
-    async def story() -> None:
-        waiting = asyncio.ensure_future(keeping.checkpoint())
-        await asyncio.sleep(0)
+    def make_anew() -> None:
         house.dirs.delete(old.partition)
         append(house.dirs.create(old.partition, TOPIC_ID, "/a"), "new")
-        while not waiting.done():
-            if len(pool):
-                pool.run_next()
-            await asyncio.sleep(0)
 
-    asyncio.run(story())
+    house.checkpoint_late(make_anew)
     stored = {name: house.disk.read_whole(f"/a/{name}") for name in CHECKPOINTS if house.disk.exists(f"/a/{name}")}
     assert not [name for name, data in stored.items() if b"orders 0" in data]
     assert b"orders 2 1\n" in stored["recovery-point-offset-checkpoint"]
