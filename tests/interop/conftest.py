@@ -22,6 +22,7 @@ PROGRAMS = (
     "assignors/Assign.java",
     "groups/KafkaTools.java",
     "groups/Members.java",
+    "producers/InFlight.java",
     "transactions/Transactions.java",
     "transactions/Transformer.java",
 )

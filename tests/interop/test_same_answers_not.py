@@ -71,9 +71,17 @@ async def a_producer_without_an_epoch(ask: Asker) -> int:
     return await produce(ask, name, producer_id=ProducerId(5), producer_epoch=-1, base_sequence=1)
 
 
-async def produce(ask: Asker, topic: str, **spec: Any) -> int:
+async def one_behind_a_first_batch_that_is_too_large(ask: Asker) -> int:
+    name = await ask.create("too-soon", max_message_bytes="200")
+    who = {"producer_id": ProducerId(5), "producer_epoch": 0}
+    too_large = await produce(ask, name, count=10, **who, base_sequence=0)
+    assert too_large == ErrorCode.MESSAGE_TOO_LARGE
+    return await produce(ask, name, **who, base_sequence=10)
+
+
+async def produce(ask: Asker, topic: str, count: int = 1, **spec: Any) -> int:
     now = TimestampMs(int(time.time() * 1000))  # noqa: TID251 - brokers refuse what is far from their own time
-    batch = build_batch([Record(Offset(0), now, b"k", b"v")], BatchSpec(**spec))
+    batch = build_batch([Record(Offset(at), now, b"k", b"v" * 10) for at in range(count)], BatchSpec(**spec))
     data = TopicProduceData(name=topic, partition_data=(PartitionProduceData(index=0, records=bytearray(batch)),))
     answer = await ask.quietly(ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=(data,)), 12)
     return int(answer.responses[0].partition_responses[0].error_code)
@@ -141,6 +149,7 @@ DIFFERENCES: list[tuple[Question, set[ErrorCode], ErrorCode]] = [
     (no_operation_on_a_setting, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
     (a_batch_that_says_append_time, {ErrorCode.NONE}, ErrorCode.INVALID_TIMESTAMP),
     (a_producer_without_an_epoch, {ErrorCode.INVALID_PRODUCER_EPOCH}, ErrorCode.INVALID_RECORD),
+    (one_behind_a_first_batch_that_is_too_large, {ErrorCode.NONE}, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER),
     (an_epoch_below_none, {ErrorCode.FENCED_LEADER_EPOCH}, ErrorCode.NONE),
     (a_marker_of_nobody, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),
     (a_marker_without_an_epoch, {ErrorCode.UNKNOWN_SERVER_ERROR}, ErrorCode.INVALID_REQUEST),

@@ -14,7 +14,6 @@ from odradek.model.errors import (
     InvalidRecord,
     InvalidTimestamp,
     InvalidTxnState,
-    MessageTooLarge,
     UnknownLeaderEpoch,
     UnreadableRecords,
 )
@@ -93,7 +92,7 @@ class Partition:
         head = parse_head(batch)
         config = log.config
         if len(batch) > config.max_message_bytes:  # as it came; the log looks at what is made of it
-            raise MessageTooLarge(f"{len(batch)} bytes; {log.partition} takes {config.max_message_bytes}")
+            log.refuse_size(head)
         check_crc(batch, head)
         check_produced(head)
         if head.base_offset != 0:

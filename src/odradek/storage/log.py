@@ -10,7 +10,7 @@ with the next write.
 from collections import deque
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from odradek.model.errors import InvalidRecord, MessageTooLarge, OffsetOutOfRange, OutOfPlace
 from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
@@ -111,7 +111,7 @@ class Log(LocalLog):
         if self.home.failure is not None:
             self.home.check()
         if len(batch) > self.config.max_message_bytes:
-            raise MessageTooLarge(f"{len(batch)} bytes; {self.partition} takes {self.config.max_message_bytes}")
+            self.refuse_size(head)
         if head.producer_id >= 0:
             if origin is Origin.CLIENT:
                 known = self.producers.admit(head)
@@ -123,6 +123,11 @@ class Log(LocalLog):
         stamp(batch, base, epoch)
         self._write(batch, head, base, epoch)
         return Appended(base, Offset(base + head.last_offset_delta))
+
+    def refuse_size(self, head: BatchHead) -> NoReturn:
+        """Of a batch that is larger than max.message.bytes."""
+        self.producers.put_off(head)
+        raise MessageTooLarge(f"{head.size} bytes; {self.partition} takes {self.config.max_message_bytes}")
 
     def _check_coordinators(self, batch: memoryview, head: BatchHead, level: int) -> None:
         if head.is_control:

@@ -23,6 +23,8 @@ NO_EPOCH = -1
 NO_SEQUENCE = -1
 NO_COORDINATOR_EPOCH = -1
 _EPOCH_MAX = 32_767
+_PUT_OFF_MAX = 1000
+"""Of producers whose first batch is yet to come; beyond that, the first of them is forgotten."""
 _EPOCH_RISES_SINCE = 2
 """The level of transaction.version."""
 
@@ -64,6 +66,18 @@ class Unverified:
             self.lowest_sequence = min(self.lowest_sequence, sequence)
 
 
+class PutOff:
+    """The first batch of a producer, which was too large and comes again in smaller ones."""
+
+    __slots__ = ("behind", "epoch", "sequence")
+
+    def __init__(self, epoch: int, sequence: int) -> None:
+        self.epoch = epoch
+        self.sequence = sequence
+        self.behind = BATCHES_KEPT - 1
+        """How many may still be on the way: no producer has more than five there. Then it has given this one up."""
+
+
 class Producer:
     """The state of one producer id."""
 
@@ -85,12 +99,13 @@ class Producer:
 class ProducerState:
     """All producers of one partition, as of `end_offset`."""
 
-    __slots__ = ("_open_txns", "_producers", "_unverified", "end_offset")
+    __slots__ = ("_open_txns", "_producers", "_put_off", "_unverified", "end_offset")
 
     def __init__(self, end_offset: Offset, producers: Iterable[Producer] = ()) -> None:
         self.end_offset = end_offset
         self._unverified: dict[ProducerId, Unverified] | None = None
         """Most of the time there are none."""
+        self._put_off: dict[ProducerId, PutOff] = {}
         self._producers = {producer.id: producer for producer in producers}
         self._open_txns = {
             producer.txn_first_offset: producer.id
@@ -146,6 +161,21 @@ class ProducerState:
             self.check(head)
         return known
 
+    def put_off(self, head: BatchHead) -> None:
+        """A batch was too large. Producers in Java split it and send it again, while others are behind it on the way.
+
+        What is known of a producer tells that these are too soon. Of one that is not known, one of them would be taken
+        for the first, and what comes again be refused for as long as its producer tries.
+        """
+        if head.producer_id < 0 or head.count < 2 or head.producer_id in self._producers:
+            return
+        known, first = self._put_off.pop(head.producer_id, None), head.base_sequence
+        if known is not None and known.epoch == head.producer_epoch:
+            first = min(first, known.sequence)
+        if len(self._put_off) == _PUT_OFF_MAX:
+            del self._put_off[next(iter(self._put_off))]
+        self._put_off[head.producer_id] = PutOff(head.producer_epoch, first)
+
     def find_duplicate(self, head: BatchHead) -> NotedBatch | None:
         """The batch that `head` repeats, if it is one of the last five of its producer and epoch."""
         producer = self._producers.get(head.producer_id)
@@ -167,7 +197,9 @@ class ProducerState:
             if head.base_sequence > first:
                 raise OutOfOrderSequence(head.producer_id, head.base_sequence, first)
         if producer is None:
-            return  # unknown or expired: any sequence may be the first
+            if self._put_off:
+                self._check_first(head)
+            return  # unknown or expired: any other sequence may be the first
         if head.producer_epoch > producer.epoch:
             if head.base_sequence != 0 and producer.epoch != NO_EPOCH:
                 raise OutOfOrderSequence(head.producer_id, head.base_sequence, 0)
@@ -178,6 +210,15 @@ class ProducerState:
                 raise OutOfOrderSequence(head.producer_id, head.base_sequence, expected)
         if producer.txn_first_offset >= 0 and not head.is_transactional:
             raise InvalidTxnState(f"producer {head.producer_id} has an open transaction and sent a batch outside it")
+
+    def _check_first(self, head: BatchHead) -> None:
+        put_off = self._put_off.get(head.producer_id)
+        if put_off is None or put_off.epoch != head.producer_epoch or put_off.sequence >= head.base_sequence:
+            return
+        put_off.behind -= 1
+        if not put_off.behind:
+            del self._put_off[head.producer_id]
+        raise OutOfOrderSequence(head.producer_id, head.base_sequence, put_off.sequence)
 
     def check_epoch(self, head: BatchHead) -> None:
         """Refuse a batch of a fenced producer."""
@@ -209,6 +250,7 @@ class ProducerState:
         producer = self._producers.get(head.producer_id)
         if producer is None:
             producer = self._producers[head.producer_id] = Producer(head.producer_id)
+            self._put_off.pop(producer.id, None)
         last = Offset(first + head.last_offset_delta)
         noted = NotedBatch(head.base_sequence, head.last_sequence, first, last, head.max_timestamp)
         if producer.epoch == head.producer_epoch:

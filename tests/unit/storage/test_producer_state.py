@@ -105,6 +105,66 @@ def test_an_unknown_producer_may_begin_anywhere(story: Story) -> None:
     assert story.send(A, 78) is None
 
 
+def test_but_not_behind_its_first_batch_which_was_too_large_and_comes_again_in_parts(story: Story) -> None:
+    story.state.put_off(head(A, 7, 5))
+    story.state.put_off(head(A, 12, 5))
+    for sequence in (8, 12, 17):
+        with pytest.raises(OutOfOrderSequence, match=f"producer 1 sent sequence {sequence}, expected was 7"):
+            story.send(A, sequence)
+    assert story.send(B, 17) is None
+    for sequence in (7, 8, 12):
+        assert story.send(A, sequence, 4 if sequence == 8 else 1) is None
+
+
+def test_an_earlier_one_that_is_too_large_counts_and_one_of_a_new_epoch(story: Story) -> None:
+    for first, epoch in ((9, 0), (7, 0), (0, 1)):
+        story.state.put_off(head(A, first, 2, epoch=epoch))
+        with pytest.raises(OutOfOrderSequence, match=f"expected was {first}"):
+            story.send(A, first + 2, epoch=epoch)
+    assert story.send(A, 0, 2, epoch=1) is None
+    assert story.send(A, 2, epoch=1) is None
+
+
+def test_a_record_that_is_too_large_does_not_come_again(story: Story) -> None:
+    story.state.put_off(head(A, 0))
+    assert story.send(A, 1) is None
+
+
+def test_more_than_can_be_on_the_way_behind_it_are_taken_as_it_was_given_up(story: Story) -> None:
+    for _ in range(2):
+        story.state.put_off(head(A, 0, 5))
+        for sequence in range(5, 8):
+            with pytest.raises(OutOfOrderSequence):
+                story.send(A, sequence)
+    with pytest.raises(OutOfOrderSequence):
+        story.send(A, 8)
+    assert story.send(A, 9) is None
+
+
+def test_a_producer_that_gives_up_goes_on_with_a_new_epoch(story: Story) -> None:
+    story.state.put_off(head(A, 0, 5))
+    assert story.send(A, 0, epoch=1) is None
+    assert story.send(A, 1, epoch=1) is None
+
+
+def test_what_is_known_of_a_producer_is_enough(story: Story) -> None:
+    story.send(A, 0, 3)
+    story.state.put_off(head(A, 3, 2))
+    with pytest.raises(OutOfOrderSequence, match="expected was 3"):
+        story.send(A, 5)
+    assert story.send(A, 3) is None
+    story.state.expire(TimestampMs(NOW + 100), 100)
+    assert story.send(A, 9) is None
+
+
+def test_of_very_many_producers_the_first_ones_are_forgotten(story: Story) -> None:
+    for number in range(1001):
+        story.state.put_off(head(ProducerId(number), 0, 2))
+    assert story.send(ProducerId(0), 2) is None
+    with pytest.raises(OutOfOrderSequence):
+        story.send(ProducerId(1), 2)
+
+
 def test_sequences_go_on_at_zero_after_the_largest(story: Story) -> None:
     story.send(A, SEQUENCE_MAX - 1, 2)
     assert story.send(A, 0) is None
