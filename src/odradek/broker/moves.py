@@ -63,6 +63,9 @@ class Moves:
         self._broker = ground.broker
         self._logs = ground.logs
         self._waiting: asyncio.Queue[TopicPartition] = asyncio.Queue()
+        """A partition that was sent elsewhere while it waited is in it twice."""
+        self._under_way: set[Log] = set()
+        """Future logs that are being written to."""
 
     # --- at a start
 
@@ -152,8 +155,9 @@ class Moves:
     async def _move(self, where: TopicPartition, turns: asyncio.Semaphore) -> None:
         async with turns:
             log, future = self._logs.get(where), self._logs.future_of(where)
-            if log is None or future is None:
+            if log is None or future is None or future in self._under_way:
                 return
+            self._under_way.add(future)
             fields = {"partition": str(where), "from": log.home.path, "to": future.home.path}
             try:
                 await self._carry(where, log, future)
@@ -164,6 +168,8 @@ class Moves:
             except (BrokerError, OSError) as error:
                 logger.error("a partition cannot be moved", extra={**fields, "reason": str(error)})
                 self._give_up(where, future, error)
+            finally:
+                self._under_way.remove(future)
 
     def _give_up(self, where: TopicPartition, future: Log, error: BrokerError | OSError) -> None:
         """What goes wrong with a copy has nothing to do with what is served. A directory that failed is left alone."""

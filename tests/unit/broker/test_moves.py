@@ -298,6 +298,19 @@ def test_another_directory_meanwhile(stage: MoveStage, disk: FaultyDisk) -> None
     assert (stage.place(), stage.named(), stage.numbers()) == ("/c", "/c", list(range(100)))
 
 
+def test_another_directory_before_it_has_begun(stage: MoveStage) -> None:
+    """It is asked for twice, and there is one log to write to."""
+
+    async def story() -> None:
+        stage.moves.begin(ORDERS, "/b")
+        stage.moves.begin(ORDERS, "/c")
+        await stage.run_moves()
+
+    stage.log().roll()
+    play(story)
+    assert (stage.place(), stage.named(), stage.numbers()) == ("/c", "/c", list(range(100)))
+
+
 def test_to_stay_after_all(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
         stage.moves.begin(ORDERS, "/b")
