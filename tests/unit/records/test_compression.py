@@ -1,7 +1,10 @@
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
 from struct import pack
 
 import cramjam
 import pytest
+import zstandard
 
 from odradek.model.errors import CorruptBatch
 from odradek.records.batch import Codec
@@ -172,3 +175,28 @@ def test_every_cut_is_corrupt(codec: Codec) -> None:
             continue
         with pytest.raises(CorruptBatch):
             inflate(codec, whole[:size])
+
+
+def test_zstd_is_inflated_by_many_threads_at_a_time() -> None:
+    packed = {number: compress(Codec.ZSTD, f"{number} ".encode() * 5000) for number in range(200)}
+    with ThreadPoolExecutor(8) as pool:
+        inflated = pool.map(lambda number: bytes(inflate(Codec.ZSTD, packed[number])), packed)
+        assert list(inflated) == [f"{number} ".encode() * 5000 for number in packed]
+
+
+def test_zstd_frames_are_joined_and_others_skipped_whether_small_or_not() -> None:
+    skipped = bytes.fromhex("502a4d18 03000000 616263")
+    for size in (100, 200_000):
+        data = Random(size).randbytes(size)
+        frames = compress(Codec.ZSTD, data) + skipped + compress(Codec.ZSTD, b"tail")
+        assert inflate(Codec.ZSTD, frames) == data + b"tail"
+        with pytest.raises(CorruptBatch):
+            inflate(Codec.ZSTD, frames, size + 3)
+
+
+def test_zstd_with_a_window_larger_than_what_is_kept() -> None:
+    data = TEXT[:500]
+    stream = zstandard.ZstdCompressor(
+        compression_params=zstandard.ZstdCompressionParameters(window_log=26, write_content_size=False)
+    ).compressobj()
+    assert inflate(Codec.ZSTD, stream.compress(data) + stream.flush()) == data
