@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 
 from odradek.model.error_code import ErrorCode
+from odradek.model.numbers import NO_TIMESTAMP, Offset
+from odradek.records.builder import BatchSpec, build_batch
+from odradek.records.record import Record
 from odradek.server.node import Node, NodeSetting, Surroundings
 from odradek.testing.disk import FaultyDisk, Op
 from odradek.testing.raw_client import RawClient
@@ -22,6 +25,7 @@ from odradek.wire.messages.describe_topic_partitions import (
     TopicRequest,
 )
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 
 LIMIT_S = 60
 
@@ -95,6 +99,28 @@ def test_one_of_several_is_told_of_and_the_others_go_on(caplog: pytest.LogCaptur
     assert [vars(each)["path"] for each in caplog.records if each.message == "a log directory failed"] == ["/second"]
     assert "first/.kafka_cleanshutdown" in disk.tree()
     assert "second/.kafka_cleanshutdown" not in disk.tree()
+
+
+def test_a_sync_that_fails_is_told_of_its_own_partitions_alone() -> None:
+    disk = FaultyDisk("/first", "/second")
+
+    async def main() -> None:
+        async with node_on(disk, "/first", "/second", failed=asyncio.Event()) as (_, client):
+            assert await create_topic(client, "orders", 2, flush_messages="1") == ErrorCode.NONE
+            second = next(number for number in (0, 1) if f"second/orders-{number}/partition.metadata" in disk.tree())
+            disk.fail_next(Op.SYNC, on=f"/second/orders-{second}")
+            record = Record(Offset(0), NO_TIMESTAMP, b"k", b"v")
+            sent = tuple(
+                PartitionProduceData(index=number, records=build_batch([record], BatchSpec()))
+                for number in (second, 1 - second)  # the other one is still waited for
+            )
+            data = TopicProduceData(name="orders", partition_data=sent)
+            asked = ProduceRequest(acks=-1, timeout_ms=1000, topic_data=(data,))
+            (topic,) = (await client.ask(asked, ProduceResponse, 9)).responses
+            answers = {part.index: (part.error_code, part.base_offset) for part in topic.partition_responses}
+            assert answers == {second: (ErrorCode.KAFKA_STORAGE_ERROR, -1), 1 - second: (ErrorCode.NONE, 0)}
+
+    asyncio.run(main())
 
 
 @pytest.mark.parametrize(

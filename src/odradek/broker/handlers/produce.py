@@ -62,6 +62,9 @@ _CODEC_AT = 22
 _ACKS = (0, 1, -1)
 _ACKS_WITH_ANSWER = (1, -1)
 
+_Unsynced = tuple[PartitionProduceResponse, Log]
+"""What is answered of a partition once its log is synced."""
+
 
 class Produce:
     def __init__(self, broker: Broker, gate_for: GateFor, rates: ByteRates) -> None:
@@ -169,21 +172,26 @@ class Produce:
         return None
 
     async def _answer_when_synced(
-        self, call: Call, request: ProduceRequest, response: ProduceResponse, unsynced: list[Log]
+        self, call: Call, request: ProduceRequest, response: ProduceResponse, unsynced: list[_Unsynced]
     ) -> ProduceResponse | None:
-        try:
-            for log in unsynced:
+        failed: dict[int, StorageFailed] = {}
+        for part, log in unsynced:
+            try:
                 await self._broker.flusher.settle(log)
-        except StorageFailed as error:
-            failed = tuple(
-                TopicProduceResponse(
-                    name=topic.name,
-                    topic_id=topic.topic_id,
-                    partition_responses=tuple(_failure(part.index, error) for part in topic.partition_responses),
+            except StorageFailed as error:
+                failed[id(part)] = error
+        if failed:
+            told = tuple(
+                replace(
+                    topic,
+                    partition_responses=tuple(
+                        _failure(part.index, failed[id(part)]) if id(part) in failed else part
+                        for part in topic.partition_responses
+                    ),
                 )
                 for topic in response.responses
             )
-            response = ProduceResponse(responses=failed)
+            response = ProduceResponse(responses=told)
         return self._answer(call, request, response)
 
     def _produce_topic(self, version: int, topic: TopicProduceData, acks: int, work: "_Work") -> TopicProduceResponse:
@@ -213,14 +221,15 @@ class Produce:
         except BrokerError as error:
             return _failure(data.index, error, partition)
         log = partition.log
-        if log.end_offset - log.recovery_point >= log.config.flush_messages:
-            work.unsynced.append(log)
-        return PartitionProduceResponse(
+        answer = PartitionProduceResponse(
             index=data.index,
             base_offset=base_offset,
             log_append_time_ms=append_time,
             log_start_offset=log.start_offset,
         )
+        if log.end_offset - log.recovery_point >= log.config.flush_messages:
+            work.unsynced.append((answer, log))
+        return answer
 
 
 class _Work:
@@ -231,8 +240,7 @@ class _Work:
     def __init__(self, gate: Gate, has_zstd: bool) -> None:
         self.gate = gate
         self.has_zstd = has_zstd
-        self.unsynced: list[Log] = []
-        """Logs that are to be synced before the answer."""
+        self.unsynced: list[_Unsynced] = []
 
 
 class _InvalidAcks(BrokerError):
