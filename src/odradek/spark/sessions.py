@@ -15,8 +15,10 @@ from odradek.spark.slots import slots_of, tell_processes
 from odradek.spark.source import OdradekSource
 
 _DEFAULT_MASTER = "local[*]"
-_MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "MASTER")
+_MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "MASTER")
 """Where these are set, another master may be the default. The first is of spark-submit."""
+_NAMES_MASTER = re.compile(r"--master|--remote|--properties-file|spark\.master")
+"""In the arguments that PySpark starts Spark with."""
 _HERE = {
     # Over TCP, Spark's Python processes hear of each task 40 ms late: its JVM leaves Nagle's algorithm on, and sends a
     # task in two parts. Not elsewhere: in the temporary directory of a container, a socket's path may be too long.
@@ -40,7 +42,7 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     here = local_master(named, os.environ)
     if is_new:
         os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
-        if named is None or here is not None:
+        if here is not None:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(app_name)
     if master is not None:
@@ -63,7 +65,11 @@ def local_master(named: str | None, environ: Mapping[str, str]) -> str | None:
     what is set here is sent to executors, and means nothing on other machines."""
     if named is not None:
         return named if named.startswith("local") else None
-    may_be_elsewhere = any(name in environ for name in _MASTER_ELSEWHERE) or _is_in_defaults(environ)
+    may_be_elsewhere = (
+        any(name in environ for name in _MASTER_ELSEWHERE)
+        or _NAMES_MASTER.search(environ.get("PYSPARK_SUBMIT_ARGS", ""))
+        or _is_in_defaults(environ)
+    )
     return None if may_be_elsewhere else _DEFAULT_MASTER
 
 

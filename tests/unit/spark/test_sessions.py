@@ -19,8 +19,23 @@ def test_a_master_elsewhere(named: str) -> None:
 
 def test_without_a_master_it_is_this_machine_unless_spark_may_have_been_told_of_another() -> None:
     assert local_master(None, {"PATH": "/bin"}) == "local[*]"
-    for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS", "MASTER"):
+    for name in ("PYSPARK_GATEWAY_PORT", "MASTER"):
         assert local_master(None, {name: "something"}) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("--driver-memory 2g pyspark-shell", "local[*]"),
+        ("--master yarn pyspark-shell", None),
+        ("--master=local[2] pyspark-shell", None),
+        ("--conf spark.master=yarn pyspark-shell", None),
+        ("--remote sc://host pyspark-shell", None),
+        ("--properties-file of-the-cluster.conf pyspark-shell", None),
+    ],
+)
+def test_arguments_for_spark_may_name_a_master(given: str, found: str | None) -> None:
+    assert local_master(None, {"PYSPARK_SUBMIT_ARGS": given}) == found
 
 
 def test_defaults_of_spark_may_name_a_master(tmp_path: Path) -> None:
