@@ -19,7 +19,7 @@ import harness
 from crc32c import crc32c
 from harness import Figure
 
-from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
+from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import check_crc, parse_head
@@ -44,7 +44,7 @@ def batch_of(size: int, record_bytes: int = 100) -> bytearray:
     """A batch of about `size` bytes, of an idempotent producer."""
     count = max((size - 100) // (record_bytes + 13), 1)
     records = [Record(Offset(n), TimestampMs(CLOCK.now_ms() + n), None, os.urandom(record_bytes)) for n in range(count)]
-    return build_batch(records, BatchSpec(producer_id=7, producer_epoch=0, base_sequence=0))  # type: ignore[arg-type]
+    return build_batch(records, BatchSpec(producer_id=ProducerId(7), producer_epoch=0, base_sequence=0))
 
 
 def situation(directory: str, *, clean: bool) -> Situation:

@@ -197,9 +197,12 @@ def measure_write(stage: Stage) -> None:
 
 
 def measure_memory(stage: Stage) -> None:
-    """Ours beside ours: ten times the topic must not take more memory. The connector has no Python workers."""
-    few = Filled("memory-few", stage.sizes.small // 10, 100)
-    many = Filled("small", stage.sizes.small, 100)
+    """Ours beside ours: ten times the topic must not take more memory. The connector has no Python workers.
+
+    A worker reads all of it, so that few rows are several fetches too.
+    """
+    few = Filled("memory-few", stage.sizes.small // 10, 100, partitions=1)
+    many = Filled("memory-many", stage.sizes.small, 100, partitions=1)
     for broker in stage.brokers:
         stage.memory_rows.append(row := f"memory of a worker that reads up to {many.rows:,} x 100 B from {broker}")
         for which, topic in ((FEW, few), (MANY, many)):
