@@ -53,7 +53,8 @@ PATIENT = ("--request-timeout-ms", "60000")
 """For the console producer: it would send again, or give up, where a broker stands still for some seconds."""
 ONE_BY_ONE = ("--sync", "--timeout", "0", *PATIENT)
 """For the console producer: each line in a batch of its own, and at once. So batches are the same on both."""
-MOMENTS: Sequence[Mask] = ((r"\b1[6-9]\d{11}\b", "moment"),)
+MOMENTS: Sequence[Mask] = ((r"(?<![\w.])1[6-9]\d{11}\b", "moment"),)
+"""Milliseconds; not the digits behind the point of a rate, which can look like them."""
 WORDS: Sequence[Mask] = ((r"(?m)(^Error[^:\n]*: ?).*(\n(?!status|\t|org\.|java\.|Caused).*)*", r"\1words"),)
 """What a broker says of an error is its own; a stack that follows has the name of it."""
 
