@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from odradek.model.broker_config import BrokerConfig
-from odradek.server.clock import SystemClock
+from odradek.process.clock import SystemClock
 from odradek.server.node import Node, NodeSetting, Surroundings
 from odradek.storage.verify import Finding, Severity, Verification
 from odradek.testing.disk import Died, FaultyDisk

@@ -25,10 +25,10 @@ import pytest
 
 from odradek.model.errors import BadRequest, OdradekError
 from odradek.model.numbers import Offset, ProducerId, TimestampMs
+from odradek.process.clock import SystemClock
 from odradek.records.batch import Codec
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.clock import SystemClock
 from odradek.testing.broker import RunningBroker, running_broker
 from odradek.testing.examples import examples
 from odradek.testing.mutation import Mutations

@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from odradek.server.clock import SystemClock
+from odradek.process.clock import SystemClock
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.group_tools import GROUPS, Stage, differences
 from odradek.testing.kafka_tools import KafkaTools

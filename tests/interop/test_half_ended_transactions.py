@@ -14,9 +14,9 @@ from confluent_kafka import Producer
 from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.clock import SystemClock
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.clock import SystemClock
 from odradek.storage.files import OsFiles
 from odradek.storage.log import Log, Origin
 from odradek.storage.log_dirs import LogDirs, Setting

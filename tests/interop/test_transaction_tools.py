@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 from odradek.cli.main import main
 from odradek.model import topic_partition
 from odradek.model.numbers import Offset, ProducerId, TimestampMs
-from odradek.server.clock import SystemClock
+from odradek.process.clock import SystemClock
 from odradek.testing import hanging
 from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.ended import Ended

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException, Producer
 from odradek.cli.main import main
 from odradek.model.numbers import ProducerId, TimestampMs
 from odradek.model.topic_partition import TopicPartition
-from odradek.server.clock import SystemClock
+from odradek.process.clock import SystemClock
 from odradek.testing import RunningBroker, running_broker
 from odradek.testing.ended import Ended
 from odradek.testing.hanging import SETTINGS, begin_hanging

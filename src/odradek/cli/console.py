@@ -19,7 +19,7 @@ from odradek.console.listening import listen
 from odradek.console.loading import load_serving
 from odradek.model.address import PORT_MAX
 from odradek.model.errors import InvalidConfig
-from odradek.server.clock import SystemClock
+from odradek.process.clock import SystemClock
 
 PORT = 9095
 _PACKAGES = ("fastapi", "nicegui", "uvicorn")

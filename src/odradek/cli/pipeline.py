@@ -17,7 +17,7 @@ from odradek.cli.verbs import Verbs
 from odradek.pipelines import topics
 from odradek.pipelines.registry import JOBS, Job, job_named
 from odradek.pipelines.spark_settings import OF_SPARK, shuffle_partitions
-from odradek.server.log_lines import LineFormat
+from odradek.process.log_lines import LineFormat
 
 _TITLES = ("name", "reads", "writes", "about")
 _ALL = "all"

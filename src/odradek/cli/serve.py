@@ -12,8 +12,8 @@ from odradek.cli.main import EXIT_FAILED
 from odradek.model.broker_config import BrokerConfig, SecurityProtocol
 from odradek.model.broker_config.addresses import ANY_HOST
 from odradek.model.errors import DirectoryInUse, InvalidConfig, OdradekError, StorageFailed
+from odradek.process.log_lines import JsonFormat, LineFormat
 from odradek.server.config import load
-from odradek.server.log_lines import JsonFormat, LineFormat
 from odradek.server.node import Listening, Node, NodeSetting
 
 EXIT_USAGE = 2

@@ -24,7 +24,7 @@ from odradek.model.errors import OdradekError
 from odradek.pipelines.queries import Setting
 from odradek.pipelines.registry import JOBS
 from odradek.pipelines.runner import run_all
-from odradek.server.log_lines import LineFormat
+from odradek.process.log_lines import LineFormat
 
 _JAVA_END_S = 5.0
 _EXIT_FAILED = 1

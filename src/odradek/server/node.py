@@ -35,6 +35,7 @@ from odradek.model.clock import Clock
 from odradek.model.errors import InvalidConfig, StorageFailed
 from odradek.model.topic_config import TopicConfig
 from odradek.net.listener import Admission, Listener
+from odradek.process.clock import SystemClock, monotonic_ms
 from odradek.quorum.formatting import Identity
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.server.admission import (
@@ -46,7 +47,6 @@ from odradek.server.admission import (
     limits_of,
 )
 from odradek.server.apis import Parts, served_by
-from odradek.server.clock import SystemClock, monotonic_ms
 from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.identity import new_uuid, take_identity
 from odradek.server.lost_directories import LostDirectories

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from odradek.metadata.uuids import to_text
+from odradek.process.clock import SystemClock
 from odradek.quorum.formatting import Identity, format_directories
-from odradek.server.clock import SystemClock
 from odradek.storage.files import OsFiles
 from odradek.testing.broker import BrokerFailed, free_ports
 from odradek.testing.ended import Ended

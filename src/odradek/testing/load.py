@@ -12,10 +12,10 @@ from random import Random
 from typing import NamedTuple
 
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId, TimestampMs
+from odradek.process.clock import SystemClock
 from odradek.records.batch import Codec
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.clock import SystemClock
 from odradek.testing.ledger import Ledger, value_of
 from odradek.testing.raw_client import RawClient
 from odradek.testing.running_node import create_topic, produce

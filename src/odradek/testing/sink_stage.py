@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from odradek.metadata.bootstrap import feature_records
 from odradek.metadata.features import NEW_CLUSTER, TRANSACTION_VERSION
+from odradek.process.clock import SystemClock
 from odradek.quorum.formatting import format_directories
 from odradek.quorum.snapshot_file import pack_bootstrap, write_bootstrap
-from odradek.server.clock import SystemClock
 from odradek.server.identity import take_identity
 from odradek.spark.sink.committing import abort_all, commit_all
 from odradek.spark.sink.layout import Layout

@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from odradek.server.log_lines import JsonFormat, LineFormat
+from odradek.process.log_lines import JsonFormat, LineFormat
 
 
 def line(form: logging.Formatter, **fields: object) -> str:
