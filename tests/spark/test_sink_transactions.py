@@ -144,6 +144,27 @@ def test_an_attempt_that_starts_late_writes_nothing(broker: RunningBroker, drive
     assert found(broker, topic) == [*FIRST, *SECOND]
 
 
+def test_a_batch_that_is_long_over_writes_nothing_with_more_tasks_either(
+    broker: RunningBroker, driver: Driver, topic: str
+) -> None:
+    driver.commit(driver.prepare(0, FIRST))
+    driver.commit(driver.prepare(1, THIRD))
+    driver.commit(driver.prepare(0, FIRST[:1], FIRST[1:]))
+    assert found(broker, topic) == [*FIRST, *THIRD]
+
+
+def test_a_version_before_the_last_is_refused(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    """It may have failed, so its rows are not to be passed over; or not, so they are not to be written."""
+    driver.in_turn = False
+    driver.abort(driver.prepare(1, FIRST, SECOND))
+    driver.commit(driver.prepare(2, THIRD))
+    with pytest.raises(BadReplay, match=f"txnVersion 1 of query-{topic} comes behind 2, which was committed"):
+        driver.prepare(1, FIRST, SECOND)
+    driver.commit(driver.prepare(2, THIRD))
+    driver.commit(driver.prepare(3, SECOND))
+    assert found(broker, topic) == [*SECOND, *THIRD]
+
+
 def test_other_rows_in_a_batch_that_comes_again_are_an_error(broker: RunningBroker, driver: Driver, topic: str) -> None:
     driver.commit_some(driver.prepare(0, FIRST, SECOND), 1)
     for rows in ([b"a", b"b"], [b"a", b"b", b"x"], [b"a", b"b", b"c", b"c"], []):

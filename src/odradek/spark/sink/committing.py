@@ -27,6 +27,11 @@ async def commit_all(client: Client, prepared: Sequence[Prepared], once: Exactly
     are committed say so to their next attempts, and the others are written anew.
     """
     first, *others = sorted(prepared, key=lambda each: each.task)
+    if first.is_over:
+        # Tasks that there were not when it was committed have found no marker, and their rows are in others.
+        log.warning("query %s, batch %d: it was committed, as a later one was", first.job.name, first.job.batch)
+        await abort_all(client, others)
+        return
     tasks = len(prepared)
     if first.transaction is not None:
         await _commit_first(client, first, first.transaction, tasks, once)

@@ -57,6 +57,7 @@ class Task:
         """Exactly once: when it returns, the rows and a marker are in a transaction that is left open.
 
         An older attempt is fenced first. Rows that were committed before are counted and compared, and not written.
+        Raises BadReplay where they are others, and where it cannot be known whether they were.
         """
         client = self._link.client
         transactional_id = job.transactional_id(once.prefix, number)
@@ -67,7 +68,7 @@ class Task:
         encoder = self._encoder(producer, hashed=True)
         if marker is not None and marker.batch >= job.batch:
             prepared = _skip(rows, encoder, marker, job, number)
-            if marker.batch > job.batch or marker.tasks is None:
+            if prepared.is_over or marker.tasks is None:
                 return prepared
             return replace(prepared, before=Before(marker.tasks, transaction))
         try:
@@ -151,10 +152,16 @@ class Task:
 
 
 def _skip(rows: Iterable[pa.RecordBatch], encoder: Encoder, marker: Marker, job: Job, number: int) -> Prepared:
+    if marker.batch > job.batch and not job.in_turn:
+        raise BadReplay(
+            f"txnVersion {job.batch} of {job.name} comes behind {marker.batch}, which was committed: whether it was "
+            "written before is not known any more, so nothing was written; give it a version that is later than all "
+            "before it, or a txnAppId of its own"
+        )
     for chunk in chunks(rows):
         encoder.skip(chunk)
     if marker.batch > job.batch:  # of this one nothing is known any more, but that it was committed
-        return Prepared(job, number, encoder.row_count, encoder.row_hash, None)
+        return Prepared(job, number, encoder.row_count, encoder.row_hash, None, is_over=True)
     if (encoder.row_count, encoder.row_hash) != (marker.rows, marker.row_hash):
         raise BadReplay(
             f"query {job.name}, batch {job.batch}, task {number}: {marker.rows} rows were committed, and now there are "

@@ -137,7 +137,7 @@ def _batch_job(once: ExactlyOnce | None) -> Job | None:
         return None
     if once.app_id is None or once.version is None:
         return Job(secrets.token_hex(8), 0)  # made with the plan: the same for all tasks, and for none of another job
-    return Job(once.app_id, once.version)
+    return Job(once.app_id, once.version, in_turn=False)
 
 
 def _stream_job() -> Job:
