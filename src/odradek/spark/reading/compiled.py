@@ -12,7 +12,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from ctypes import CFUNCTYPE, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cache
@@ -28,6 +28,7 @@ from odradek.spark.reading.layout import PARAMETERS
 _log = logging.getLogger("odradek.spark")
 _SYMBOL = "odradek_kernel"
 _ENVIRONMENT = "ODRADEK_CACHE_DIR"
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +62,20 @@ def load_kernel(source: KernelSource = DECODE) -> Kernel:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     folder = cache_folder()
-    if folder is None:
-        _log.warning("no directory to keep compiled code in: set %s to one", _ENVIRONMENT)
-        return _link(source, _compile(source))
+    return _link(source, _compile(source) if folder is None else _code(source, folder))
+
+
+def _code(source: KernelSource, folder: Path) -> bytes:
     path = folder / f"{source.function}-{_fingerprint(source)}.o"
-    if not path.exists():
-        with _one_at_a_time(folder / "compiling.lock"):
-            if not path.exists():
-                _keep(path, _compile(source))
-    return _link(source, path.read_bytes())
+    code = _kept(path)
+    if code is not None:
+        return code
+    with _one_at_a_time(folder):
+        code = _kept(path)  # another may have compiled it meanwhile
+        if code is None:
+            code = _compile(source)
+            _keep(path, code)
+        return code
 
 
 def cache_folder() -> Path | None:
@@ -77,21 +83,30 @@ def cache_folder() -> Path | None:
     named = os.environ.get(_ENVIRONMENT)
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     spare = os.path.join(tempfile.gettempdir(), f"odradek-{os.getuid()}")
-    for folder in (Path(named),) if named else (Path(home, "odradek"), Path(spare)):
-        if _is_ours(folder):
-            return folder
+    refused = ""
+    for folder in (*([named] if named else ()), os.path.join(home, "odradek"), spare):
+        reason = _refusal(Path(folder))
+        if reason is None:
+            if named and folder != named:
+                _log.warning("compiled code is kept in %s, not in %s: %s", folder, named, refused)
+            return Path(folder)
+        refused = refused or reason
+    _log.warning("compiled code cannot be kept, and every process takes seconds to compile it: %s", refused)
     return None
 
 
-def _is_ours(folder: Path) -> bool:
+def _refusal(folder: Path) -> str | None:
     """What lies there is run: nobody else may be able to put it there."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat()
-    except OSError:
-        return False
-    writable_by_others = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return status.st_uid == os.getuid() and not writable_by_others and os.access(folder, os.W_OK)
+    except OSError as error:
+        return str(error)
+    if status.st_uid != os.getuid():
+        return f"{folder} belongs to another user"
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others may write to {folder}; chmod go-w makes it fit"
+    return None if os.access(folder, os.W_OK) else f"{folder} cannot be written to"
 
 
 def _fingerprint(source: KernelSource) -> str:
@@ -106,17 +121,37 @@ def _fingerprint(source: KernelSource) -> str:
 
 
 @contextmanager
-def _one_at_a_time(path: Path) -> Iterator[None]:
+def _one_at_a_time(folder: Path) -> Iterator[None]:
     """Workers start together: one compiles, the others wait for what it leaves."""
-    with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # goes away with the process, however that ends
+    with ExitStack() as held:
+        try:
+            file = held.enter_context((folder / "compiling.lock").open("a"))
+        except OSError:  # a full disk: each compiles for itself
+            pass
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX)  # goes away with the process, however that ends
         yield
+
+
+def _kept(path: Path) -> bytes | None:
+    """None where there is none, and where it is not what was kept: LLVM ends the process that links such code."""
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = found[:_DIGEST_BYTES], found[_DIGEST_BYTES:]
+    return code if hashlib.sha256(code).digest() == digest else None
 
 
 def _keep(path: Path, code: bytes) -> None:
     temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_bytes(code)
-    temporary.rename(path)
+    try:
+        temporary.write_bytes(hashlib.sha256(code).digest() + code)
+        temporary.rename(path)  # what a lost power leaves of it is found by its digest
+    except OSError as error:
+        _log.warning("compiled code cannot be kept in %s: %s", path.parent, error)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def _link(source: KernelSource, code: bytes) -> Kernel:

@@ -64,7 +64,47 @@ def test_code_is_kept_in_the_cache_of_the_user_else_in_a_temporary_directory(
     assert compiled.cache_folder() == tmp_path / f"odradek-{os.getuid()}"
 
 
-def test_a_directory_that_others_can_write_to_is_not_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tmp_path.chmod(0o777)
-    monkeypatch.setenv("ODRADEK_CACHE_DIR", str(tmp_path))
+def test_a_directory_that_others_can_write_to_is_not_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o770)
+    monkeypatch.setenv("ODRADEK_CACHE_DIR", str(shared))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert compiled.cache_folder() == tmp_path / "odradek"
+    assert f"not in {shared}: others may write to {shared}; chmod go-w makes it fit" in caplog.text
+
+
+def test_without_any_directory_nothing_is_kept_and_the_first_reason_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ODRADEK_CACHE_DIR", str(tmp_path / "file" / "here"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
     assert compiled.cache_folder() is None
+    assert (
+        f"every process takes seconds to compile it: [Errno 20] Not a directory: '{tmp_path}/file/here'" in caplog.text
+    )
+
+
+@pytest.mark.slow
+def test_code_that_was_damaged_is_compiled_anew(tmp_path: Path) -> None:
+    """LLVM would end the process."""
+    said(start(LOAD, ODRADEK_CACHE_DIR=str(tmp_path)))
+    (kept,) = tmp_path.glob("*.o")
+    whole = kept.read_bytes()
+    for damaged in (b"", bytes(len(whole)), whole[:-1]):
+        kept.write_bytes(damaged)
+        assert said(start(LOAD, ODRADEK_CACHE_DIR=str(tmp_path))) == "True"
+        assert kept.read_bytes() == whole
+
+
+def test_code_that_cannot_be_kept_is_used_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(compiled, "_compile", lambda _: b"code")
+    gone = tmp_path / "gone"
+    assert compiled._code(compiled.DECODE, gone) == b"code"
+    assert f"compiled code cannot be kept in {gone}: [Errno 2] No such file or directory" in caplog.text
