@@ -90,10 +90,12 @@ def _not_before(found: Narrowing, values: list[Any]) -> Narrowing:
     if not values or not all(isinstance(each, datetime) for each in values):
         return found
     least = min(map(_time_ms, values))
+    if least < 0:  # records without a time are of a moment before all others, and brokers find none by it
+        return found
     return replace(found, time_ms_least=least if found.time_ms_least is None else max(found.time_ms_least, least))
 
 
 def _time_ms(value: datetime) -> int:
     """Without a zone it is in that of the session, which Spark has given to this process as its own."""
     aware = value.astimezone(UTC)
-    return max(0, int(aware.timestamp() * 1000) - 1)  # a float may be off by a little: one less is still right
+    return int(aware.timestamp() * 1000) - 1  # a float may be off by a little: one less is still right

@@ -47,10 +47,14 @@ def split(ranges: Sequence[Range], *, pieces_min: int | None, rows_max: int | No
     if pieces_min is None or len(found) >= pieces_min:
         return found
     total = sum(map(_size, found))
-    small = [each for each in found if _share(each, total, pieces_min) == 1]
-    rest = total - sum(map(_size, small))
-    pieces = max(1, pieces_min - len(small))
-    return [piece for each in found for piece in _cut(each, 1 if each in small else _share(each, rest, pieces))]
+    large = [each for each in found if _share(each, total, pieces_min) > 1]
+    rest = sum(map(_size, large))
+    pieces = max(1, pieces_min - len(found) + len(large))
+    return [
+        piece
+        for each in found
+        for piece in _cut(each, _share(each, rest, pieces) if _share(each, total, pieces_min) > 1 else 1)
+    ]
 
 
 def gather(ranges: Sequence[Range], tasks_max: int | None) -> list[tuple[Range, ...]]:

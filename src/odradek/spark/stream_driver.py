@@ -119,10 +119,12 @@ class StreamDriver:
             start = Position(end.start, end.topic_ids)
         extent, records = self._watch.seen or (None, NOTHING)
         has_no_start = extent is None and end.start is None and self._is_first(start)
-        losses = find_unknown_starts(start, end, or_equal=has_no_start and self._options.starts_at_end)
-        self._losses.report(losses)
+        if extent is None:
+            or_equal = has_no_start and self._options.starts_at_end
+            self._losses.report(find_unknown_starts(start, end, or_equal=or_equal))
         if extent is None or not all(each in extent.latest for each in end.offsets):
-            extent = self._watch.look_around(Position({each: start.offsets.get(each, 0) for each in end.offsets}))
+            known = {each: start.offsets.get(each, 0) for each in end.offsets}
+            extent = self._watch.look_around(Position(known, start.topic_ids))
         self._losses.report(find_losses(_shared(start, end), extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         found = [

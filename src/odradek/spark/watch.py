@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
 
@@ -19,8 +20,11 @@ _AROUND_OLD_S = 3.0
 """After so long without an answer, it is waited for."""
 _NOT_AHEAD_S = 1.0
 """For so long all is asked for, after a question about what comes next was for nothing: some brokers cannot tell."""
-_DOUBTED_ASKED_MAX = 5
 _DOUBTED_PAUSE_S = 0.3
+_AHEAD_ASKED_MAX = 5
+"""How often a partition is asked for again that ends before what was read of it."""
+_MISSING_ASKED_MAX = 33
+"""How often one that is not there any more: ten seconds, as in tasks. A query that forgot it would read it anew."""
 
 
 class Watch:
@@ -94,20 +98,30 @@ class Watch:
     async def _all(self, start: Position) -> Extent:
         """A leader that has just been elected may not know yet how far its partition may be read, and a broker that has
         just started not all topics: it is asked again before what was read is taken for lost."""
-        extent = await self._extent()
-        for _ in range(_DOUBTED_ASKED_MAX):
-            if not _is_ahead(start.offsets, extent.latest) and start.offsets.keys() <= extent.latest.keys():
-                return extent
+        extent = await self._extent_for(start)
+        for asked in itertools.count():
+            ahead = _ahead(start, extent)
+            is_missing = not start.offsets.keys() <= extent.latest.keys()
+            if asked >= (_MISSING_ASKED_MAX if is_missing else _AHEAD_ASKED_MAX if ahead else 0):
+                break
             await asyncio.sleep(_DOUBTED_PAUSE_S)
-            extent = await self._extent()
-        if self._read_committed and _is_ahead(start.offsets, extent.latest):
+            extent = await self._extent_for(start)
+        if self._read_committed and ahead:
             # A query that read all so far may be ahead of open transactions: it waits for these, and has lost nothing.
             ends = await self._cluster.high_watermarks()
-            waits = {
-                each: at for each, at in start.offsets.items() if extent.latest.get(each, at) < at <= ends.get(each, 0)
-            }
+            waits = {each: at for each, at in ahead.items() if at <= ends.get(each, 0)}
             return replace(extent, latest={**extent.latest, **waits})
         return extent
+
+    async def _extent_for(self, start: Position) -> Extent:
+        """Without topics that were read and are gone: what is lost with them is told elsewhere, and more exactly."""
+        try:
+            return await self._extent()
+        except NoSuchTopic:
+            extent = await self._cluster.extent(missing_are_empty=True)
+            if start.offsets.keys() <= extent.latest.keys():
+                raise
+            return extent
 
 
 def _has_same_places(around: Future[Extent], known: Extent) -> bool:
@@ -118,5 +132,11 @@ def _has_same_places(around: Future[Extent], known: Extent) -> bool:
     return False
 
 
-def _is_ahead(offsets: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]) -> bool:
-    return any(ends.get(each, offset) < offset for each, offset in offsets.items())
+def _ahead(start: Position, extent: Extent) -> dict[TopicPartition, int]:
+    """Where a query is further than its partitions go. Offsets of a topic that was made again mean nothing."""
+    now = Position(topic_ids=extent.topic_ids)
+    return {
+        each: at
+        for each, at in start.offsets.items()
+        if extent.latest.get(each, at) < at and start.is_same_topic(now, each.topic)
+    }

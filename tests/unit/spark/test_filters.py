@@ -45,6 +45,12 @@ def test_times_have_a_first_but_no_last() -> None:
     assert filtered(LessThan(("timestamp",), noon)) == Narrowing()
 
 
+def test_a_time_that_records_without_one_may_have_narrows_nothing() -> None:
+    assert filtered(GreaterThanOrEqual(("timestamp",), datetime(1960, 1, 1, tzinfo=UTC))) == Narrowing()
+    assert filtered(EqualTo(("timestamp",), datetime(1970, 1, 1, tzinfo=UTC))) == Narrowing()
+    assert filtered(GreaterThan(("timestamp",), datetime(1970, 1, 2, tzinfo=UTC))).time_ms_least == 86_400_000 - 1
+
+
 def test_a_time_without_a_zone_is_of_this_process() -> None:
     noon = datetime(2026, 1, 1, 12, tzinfo=UTC).astimezone().replace(tzinfo=None)
     assert filtered(EqualTo(("timestamp",), noon)).time_ms_least == 1_767_268_800_000 - 1

@@ -45,6 +45,7 @@ def test_large_ranges_are_cut_to_get_to_a_number_of_pieces() -> None:
     assert pieces(split(ranges(5), pieces_min=3, rows_max=None)) == [(0, 0, 1), (0, 1, 3), (0, 3, 5)]
     assert pieces(split(ranges(1000, 10), pieces_min=3, rows_max=None)) == [(0, 0, 500), (0, 500, 1000), (1, 0, 10)]
     assert len(split(ranges(1, 10_000, 10_000), pieces_min=10, rows_max=None)) == 11
+    assert len(split(ranges(*[100] * 9_000, 100_000), pieces_min=10_000, rows_max=None)) == 10_000
 
 
 def test_small_ranges_share_a_task() -> None:

@@ -378,18 +378,33 @@ def test_a_topic_made_again_is_noticed_though_it_has_as_many_records(stage: Stag
     assert [(each.start, each.end) for each in lenient.ranges(start, end)] == [(0, 8)]
 
 
-def test_a_topic_that_is_deleted(stage: Stage) -> None:
+def test_a_topic_that_is_deleted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("odradek.spark.watch._DOUBTED_PAUSE_S", 0.001)
     stage.create()
     stage.produce(5)
     driver = stage.driver()
     start = driver.advance(driver.initial(), limited=True)
     stage.delete()
-    with pytest.raises(NoSuchTopic):
+    with pytest.raises(NoSuchPartition, match=f"{stage.topic}-0 does not exist any more"):
         driver.advance(start, limited=True)
     lenient = stage.driver(failOnDataLoss="false")
     assert lenient.advance(start, limited=True).offsets == {}
     with pytest.raises(NoSuchPartition):
         stage.driver(subscribePattern=f"{stage.topic}.*").advance(start, limited=True)
+
+
+def test_a_truncated_partition_is_told_of_once_and_as_what_it_is(
+    stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("odradek.spark.watch._DOUBTED_PAUSE_S", 0.001)
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver(failOnDataLoss="false")
+    start = Position({TopicPartition(stage.topic, 0): 9})
+    end = driver.advance(start, limited=True)
+    assert driver.ranges(start, end) == []
+    (told,) = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert "has lost the offsets 5 to 8" in told
 
 
 def test_a_checkpoint_of_the_connector_is_continued_and_gets_ids(stage: Stage) -> None:

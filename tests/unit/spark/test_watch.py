@@ -35,10 +35,13 @@ class FakeCluster:
         self.closer: Seen | None = Seen(extent_of(6), {})
         self.background: list[Future[Any]] = []
         self.client = None
+        self.is_strict = False
+        """Whether it misses a topic by the name that it is asked for."""
 
     async def extent(self, *, missing_are_empty: bool) -> Extent:
-        assert not missing_are_empty
-        self.asked.append("all")
+        self.asked.append("all there is" if missing_are_empty else "all")
+        if self.is_strict and not missing_are_empty:
+            raise NoSuchTopic("topic orders does not exist")
         return self.there
 
     async def look_ahead(
@@ -186,13 +189,36 @@ def test_what_was_read_is_not_taken_for_lost_by_the_first_answer(
     assert cluster.asked == ["all"] * 4
 
 
+async def no_pause(_seconds: float) -> None:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("lost", "times"), [(Extent({}, {}, {}, {}), 34), (extent_of(latest=4), 6)], ids=["missing", "too short"]
+)
 def test_what_is_lost_is_believed_in_the_end(
+    cluster: FakeCluster, watch: Watch, lost: Extent, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A topic that is not there would be read from its beginning if it came back: it is waited for longer."""
+    monkeypatch.setattr("odradek.spark.watch.asyncio.sleep", no_pause)
+    cluster.there = lost
+    assert watch.look(HERE, with_records=True).extent == lost
+    assert cluster.asked == ["all"] * times
+
+
+def test_a_topic_that_was_read_and_is_gone_is_waited_for_and_then_left_out(
     cluster: FakeCluster, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def pause(_seconds: float) -> None:
-        pass
-
-    monkeypatch.setattr("odradek.spark.watch.asyncio.sleep", pause)
+    monkeypatch.setattr("odradek.spark.watch.asyncio.sleep", no_pause)
+    cluster.is_strict = True
     cluster.there = Extent({}, {}, {}, {})
     assert watch.look(HERE, with_records=True).extent == cluster.there
-    assert len(cluster.asked) < 10
+    assert cluster.asked == ["all", "all there is"] * 34
+    with pytest.raises(NoSuchTopic):
+        watch.look_around(Position())
+
+
+def test_offsets_of_a_topic_that_was_made_again_are_not_waited_for(cluster: FakeCluster, watch: Watch) -> None:
+    cluster.there = extent_of(latest=4)
+    assert watch.look(Position({ORDERS: 5}, {"orders": bytes(15) + b"x"}), with_records=True).extent == cluster.there
+    assert cluster.asked == ["all"]

@@ -66,7 +66,10 @@ class TopicReplaced(ReadError):
 
 class NoSuchPartition(ReadError):
     def __init__(self, place: str) -> None:
-        super().__init__(f"{place} does not exist any more; with failOnDataLoss=false a stream goes on without it")
+        super().__init__(
+            f"{place} does not exist any more, or is not subscribed to; with failOnDataLoss=false a stream goes on "
+            f"without it"
+        )
 
 
 class Unread(ReadError):

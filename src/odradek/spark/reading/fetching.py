@@ -77,7 +77,10 @@ class Fetching:
                 self._skip_rest(error)
                 break
             if loop.time() >= deadline:
-                raise self._unread(self._last_seen(data))
+                unread = self._unread(self._last_seen(data))
+                if data is None or data.high_watermark > self._at:
+                    raise unread
+                self._skip_rest(unread)  # its end was there when the batch was planned
         return None
 
     def _last_seen(self, data: PartitionData | None) -> str:
@@ -172,7 +175,7 @@ class Fetching:
 
     # --- offsets that are gone
 
-    def _skip_rest(self, why: NoSuchPartition | TopicReplaced) -> None:
+    def _skip_rest(self, why: NoSuchPartition | TopicReplaced | Unread) -> None:
         if self._setting.fail_on_data_loss:
             raise why
         _log.warning("%s; skipped what was left of a batch, from offset %d to %d", why, self._at, self._range.end - 1)

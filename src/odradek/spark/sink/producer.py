@@ -161,7 +161,11 @@ class Producer:
         """As it is now, but for the size of batches, which is asked for once. Raises CannotWrite."""
         partitions = await self.partitions_of(topic)
         if topic not in self._batch_bytes_max:
-            self._batch_bytes_max[topic] = await self._largest_batch(topic)
+            try:
+                asked = self._client.persist(partial(self._largest_batch, topic), self._setting.metadata_timeout_s)
+                self._batch_bytes_max[topic] = await asked
+            except ClientError:  # such brokers as cannot tell, or not now
+                return TopicShape(partitions, None)
         return TopicShape(partitions, self._batch_bytes_max[topic])
 
     async def _largest_batch(self, topic: str) -> int | None:
@@ -169,10 +173,7 @@ class Producer:
         wanted = DescribeConfigsResource(
             resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=(_BATCH_BYTES_MAX,)
         )
-        try:
-            response = await self._client.ask(DescribeConfigsRequest(resources=(wanted,)), DescribeConfigsResponse)
-        except ClientError:
-            return None
+        response = await self._client.ask(DescribeConfigsRequest(resources=(wanted,)), DescribeConfigsResponse)
         found = {config.name: config.value for result in response.results for config in result.configs}
         value = found.get(_BATCH_BYTES_MAX)
         return None if value is None else int(value)

@@ -117,9 +117,14 @@ async def join(client: Client, transaction: Transaction, partitions: Collection[
         response = await client.ask_node(
             coordinator.node_id, request, AddPartitionsToTxnResponse, _ADD_PARTITIONS_BEFORE_MAX
         )
-        for topic in response.results_by_topic_v3_and_below:
-            for each in topic.results_by_partition:
-                _check(each.partition_error_code)
+        codes = {
+            each.partition_error_code
+            for topic in response.results_by_topic_v3_and_below
+            for each in topic.results_by_partition
+        }
+        # One partition that is refused keeps all others out, and only its own code says why.
+        for code in sorted(codes, key=lambda each: each == ErrorCode.OPERATION_NOT_ATTEMPTED):
+            _check(code)
 
     await _work(client, transaction, Of.TRANSACTIONS, ask, "add partitions to")
 

@@ -281,6 +281,22 @@ def test_a_transaction_that_stays_open_is_told() -> None:
     asyncio.run(main())
 
 
+def test_a_log_that_ends_before_its_range_is_told_and_passed_over_if_asked(caplog: pytest.LogCaptureFixture) -> None:
+    """It went further when the batch was planned, and its broker has lost the rest."""
+
+    async def main() -> None:
+        cluster = Cluster()
+        cluster.end = 10
+        async with cluster.serving() as client:
+            with pytest.raises(Unread, match=r"from offset 10 on, up to 30.*it ends at 10"):
+                await read(client, Range("orders", ID, 0, 0, 30), setting(timeout_s=0.05))
+            how = setting(timeout_s=0.05, fail_on_data_loss=False)
+            assert await read(client, Range("orders", ID, 0, 0, 30), how) == [0]
+        assert "skipped what was left of a batch, from offset 10 to 29" in caplog.text
+
+    asyncio.run(main())
+
+
 def test_the_end_of_a_range_is_not_fetched_far_beyond() -> None:
     async def main() -> None:
         cluster = Cluster()

@@ -14,10 +14,16 @@ from odradek.model.numbers import ProducerId, TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import HEAD_SIZE, Codec, parse_head
 from odradek.records.compression import decompress
-from odradek.spark.sink.encoding import Encoded
+from odradek.spark.sink.encoding import Encoded, TopicShape
 from odradek.spark.sink.errors import CannotWrite, Fenced
 from odradek.spark.sink.producer import NOBODY, Batch, Identity, Producer, ProducerSetting
 from odradek.testing.fake_broker import Asked, FakeBroker
+from odradek.wire.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -51,12 +57,17 @@ class Stage:
         self.topic_id = TOPIC_ID
         self.partitions = 2
         self.leader = 1
+        self.config_answers: list[str | None] = []
+        """What max.message.bytes is; None to end the connection."""
         self.broker = FakeBroker(self.answer)
 
     def answer(self, asked: Asked) -> None:
         if isinstance(asked.request, MetadataRequest):
             self.creations.append(asked.request.allow_auto_topic_creation)
             asked.reply(self._metadata())
+            return
+        if isinstance(asked.request, DescribeConfigsRequest):
+            self._tell_config(asked, self.config_answers.pop(0))
             return
         assert isinstance(asked.request, ProduceRequest)
         (topic,) = asked.request.topic_data
@@ -73,6 +84,16 @@ class Stage:
             parts.append(PartitionProduceResponse(index=each.index, error_code=code, base_offset=0))
         told = TopicProduceResponse(topic_id=topic.topic_id, partition_responses=tuple(parts))
         asked.reply(ProduceResponse(responses=(told,)))
+
+    def _tell_config(self, asked: Asked, value: str | None) -> None:
+        if value is None:
+            asked.writer.close()
+            return
+        told = DescribeConfigsResourceResult(
+            name="max.message.bytes", value=value, read_only=False, is_sensitive=False, synonyms=()
+        )
+        result = DescribeConfigsResult(resource_type=2, resource_name="orders", configs=(told,))
+        asked.reply(DescribeConfigsResponse(results=(result,)))
 
     def _metadata(self) -> MetadataResponse:
         address = self.broker.address
@@ -130,6 +151,19 @@ def test_batches_of_different_partitions_go_together() -> None:
     deliver(stage, 0, 1, 0, 1, 0)
     assert stage.requests == [[0, 1], [0, 1], [0]]
     assert stage.taken == {0: [0, 1, 2], 1: [0, 1]}
+
+
+def test_how_large_batches_may_be_is_asked_again_where_a_broker_was_lost() -> None:
+    stage = Stage(once())
+    stage.config_answers = [None, "2000"]
+
+    async def run() -> None:
+        async with stage.producing() as producer:
+            assert await producer.shape_of("orders") == TopicShape(2, 2000)
+            assert await producer.shape_of("orders") == TopicShape(2, 2000)
+
+    asyncio.run(run())
+    assert stage.config_answers == []
 
 
 @pytest.mark.parametrize("creates", [True, False])
