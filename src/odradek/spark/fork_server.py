@@ -41,6 +41,8 @@ LOADED = (
     "odradek.spark.stream_driver",
     "odradek.spark.stream_reader",
 )
+DAEMON = "odradek.spark.daemon"
+"""Run in place of PySpark's own."""
 ALWAYS = {"PYTHONUNBUFFERED": "YES", "OMP_NUM_THREADS": "1"}
 PRESET = {"PYTHONHASHSEED": "0", **ALWAYS}
 """How Spark starts its workers. Processes that plan get none of it, and do not differ by it."""
@@ -49,6 +51,8 @@ _SPARKS_OWN = "_WORKER_|_UNIX_DOMAIN_|_DAEMON_|_FAULTHANDLER_|_TRACEBACK_|_UDF_"
 _DECIDES_AT_START = re.compile(
     rf"PYTHON(?!{_SPARKS_OWN})|PYSPARK_ENABLE_|LANG|LC_|LD_|GLIBC_|MALLOC_|OMP_|OPENBLAS_|MKL_|NPY_"
 )
+_SHOWN = {DAEMON: "pyspark.daemon"}
+"""Known to those who look for it by this name."""
 _ANSWER_S = 1.0
 """How long a client may take for what it has ready."""
 _PAUSE_S = 0.1
@@ -213,7 +217,7 @@ def _become(request: Request) -> None:
     if sys.stderr is None:  # the server was started without one
         sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
     with suppress(OSError):  # as top shows it: the arguments stay ours
-        Path("/proc/self/comm").write_text(module[-15:], encoding="utf-8")
+        Path("/proc/self/comm").write_text(_SHOWN.get(module, module)[-15:], encoding="utf-8")
     sys.argv = [module, *arguments]
     sys.modules.pop(module, None)  # it is run, not imported
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from odradek.spark import fork_client, fork_server
+from odradek.spark.fork_server import DAEMON
 from odradek.spark.shims import make_home, make_shim
 
 _LEAVE_JARS_OUT = """while :; do
@@ -23,8 +24,12 @@ _LEAVE_JARS_OUT = """while :; do
     *) unset PYTHONPATH ;;
   esac
 done"""
-_FORK = """case $1:$2 in
-  -m:pyspark.*) if [ -S {socket} ] && [ -f {client} ]; then set -- -I -S {client} {socket} {python} "$@"; fi ;;
+_QUIET = f"""case $1:$2 in
+  -m:pyspark.daemon) shift 2; set -- -m {DAEMON} "$@" ;;
+esac"""
+_FORK = f"""case $1:$2 in
+  -m:pyspark.* | -m:{DAEMON})
+    if [ -S {{socket}} ] && [ -f {{client}} ]; then set -- -I -S {{client}} {{socket}} {{python}} "$@"; fi ;;
 esac"""
 
 
@@ -34,12 +39,13 @@ def quick_python(python: Path) -> Path:
 
     Without Spark's jar on its path: Spark puts it there, and nothing is imported from it, but each process reads the
     list of what is in it and looks there for every module, for 40 ms. And as a fork of a process that has loaded
-    PySpark and more, where that can be done. It is that Python itself where no script can be run.
+    PySpark and more, where that can be done. PySpark's daemon is run by `daemon.py`, which keeps it quiet. It is that
+    Python itself where no script can be run.
     """
     path = make_home("fork") / "socket"
     client, listening, program = (shlex.quote(str(each)) for each in (fork_client.__file__, path, python))
     fork = _FORK.format(client=client, socket=listening, python=program)
-    shim = make_shim("python", python, f"{_LEAVE_JARS_OUT}\n{fork}")
+    shim = make_shim("python", python, f"{_LEAVE_JARS_OUT}\n{_QUIET}\n{fork}")
     if shim is None:
         return python
     start_fork_server(python, path)

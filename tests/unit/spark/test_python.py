@@ -34,6 +34,15 @@ def test_sparks_jar_is_left_out_where_it_comes_first(tmp_path: Path, given: str 
     assert printed.splitlines() == [left, "-m", "a b", "*"]
 
 
+def test_the_daemon_that_is_run_is_ours(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\nfor each do echo "$each"; done\n', encoding="utf-8")
+    python.chmod(0o755)
+    command = [str(quick_python(python)), "-m", "pyspark.daemon", "pyspark.worker"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert printed[-3:] == ["-m", "odradek.spark.daemon", "pyspark.worker"]
+
+
 def test_where_no_script_can_be_run_python_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("odradek.spark.shims.os.access", lambda path, mode: False)
     assert quick_python(tmp_path / "python") == tmp_path / "python"

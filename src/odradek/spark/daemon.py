@@ -1,0 +1,25 @@
+"""PySpark's daemon, which forks the workers of tasks, without a traceback for each worker that Spark lets go.
+
+Spark closes the socket of a worker that it does not need any more: of a task that has given enough rows, as for `show`,
+and of one that was idle for a minute. What the worker has left to say then cannot be sent. Over TCP nobody notices;
+over a Unix socket (`session()` uses them, for their speed) it is an error at once, and PySpark prints it.
+"""
+
+import socket
+
+from pyspark import daemon
+
+_of_pyspark = daemon.worker
+
+
+def worker(sock: socket.socket, authenticated: bool) -> int:
+    """In a worker: 0 for a task that is done, anything else for the end of the process."""
+    try:
+        return _of_pyspark(sock, authenticated)
+    except BrokenPipeError:
+        return 1
+
+
+if __name__ == "__main__":
+    daemon.worker = worker
+    daemon.manager()
