@@ -252,6 +252,15 @@ def test_workers_that_die(spark: SparkSession, odradek_shared_broker: RunningBro
     assert sink.numbers() == list(range(400))
 
 
+@pytest.mark.parametrize(("name", "value"), [("endingOffsets", "latest"), ("resolveOffsets", "read")])
+def test_what_a_stream_cannot_have_is_told_in_one_line(
+    spark: SparkSession, odradek_shared_broker: RunningBroker, sink: Sink, finished: Finished, name: str, value: str
+) -> None:
+    rows = stream(spark, odradek_shared_broker, "any", **{name: value})
+    with pytest.raises(StreamingQueryException, match=f"InvalidOption: option {name}: a stream .*; leave it out"):
+        finished(lambda: sink.start(rows, once=True))
+
+
 def test_a_topic_made_again_ends_the_query_with_one_line(
     spark: SparkSession, odradek_broker: RunningBroker, sink: Sink, finished: Finished
 ) -> None:

@@ -32,7 +32,9 @@ Led = Mapping[TopicPartition, tuple[PartitionView, TimestampMs]]
 _NAMED_MAX = 12
 """Later versions of Fetch have the ids of topics in place of their names."""
 _NOT_THERE = (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.INVALID_TOPIC_EXCEPTION)
+_LOOKUP_S = 60.0
 _START_S = 10.0
+"""Both for those who do not say how long."""
 _MISSING_ASKED_MAX = 5
 _MISSING_PAUSE_S = 0.3
 _SAMPLE_BYTES = 64 << 10
@@ -74,8 +76,9 @@ class Cluster:
     def __init__(self, options: SourceOptions) -> None:
         self._subscription = options.subscription
         self._read_committed = options.reading.read_committed
+        self._start_s = options.lookup_timeout_s or _START_S
         self._loop = here()
-        self.client = self._loop.client(replace(options.reading, timeout_s=options.lookup_timeout_s))
+        self.client = self._loop.client(replace(options.reading, timeout_s=options.lookup_timeout_s or _LOOKUP_S))
         self._direct = self._loop.direct(self.client)
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
@@ -89,23 +92,23 @@ class Cluster:
         return run_through(work(self._direct)) if len(leaders) == 1 else self.call(work(self.client))
 
     async def extent(self, *, missing_are_empty: bool = False) -> Extent:
-        """Of what is subscribed to. Raises NoSuchTopic for what was named and is not there, if that is not to pass.
-
-        A topic that was just made may not be known to every broker: it is asked for a few times.
-        """
-        for _ in range(_MISSING_ASKED_MAX):
-            try:
-                return await self.client.persist(partial(self._extent_once, missing_are_empty))
-            except NoSuchTopic:
-                await asyncio.sleep(_MISSING_PAUSE_S)
+        """Of what is subscribed to. Raises NoSuchTopic for what was named and is not there, if that is not to pass."""
         return await self.client.persist(partial(self._extent_once, missing_are_empty))
 
     async def extent_at_start(self) -> Extent:
-        """The same, for a query that starts: whoever gave a wrong address hears of it soon. Raises NoBroker."""
+        """The same, for a query that starts: whoever gave a wrong address hears of it soon. Raises NoBroker.
+
+        A topic that was just made may not be known to every broker: it is asked for a few times.
+        """
         try:
-            await self.client.persist(partial(self.client.look_up, ()), _START_S)
+            await self.client.persist(partial(self.client.look_up, ()), self._start_s)
         except (Unreachable, NoneReachable, ConnectionLost, NotKafka) as error:
             raise NoBroker(error) from None
+        for _ in range(_MISSING_ASKED_MAX):
+            try:
+                return await self.extent()
+            except NoSuchTopic:
+                await asyncio.sleep(_MISSING_PAUSE_S)
         return await self.extent()
 
     async def high_watermarks(self) -> dict[TopicPartition, int]:

@@ -9,6 +9,9 @@ from odradek.model.errors import OdradekError
 _TIME = re.compile(r"(\d+)\s*([a-z]*)")
 INT32_MAX = (1 << 31) - 1
 INT64_MAX = (1 << 63) - 1
+_SECURITY = ("kafka.ssl.", "kafka.sasl.")
+_NEAR = 0.75
+"""How alike a name must be to be what was meant: all begin with the same word."""
 _UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -35,8 +38,10 @@ class GivenOptions:
         for name in sorted(self._values):
             if name in refused:
                 raise InvalidOption(name, "it is not taken", refused[name])
+            if name.startswith(_SECURITY):
+                raise InvalidOption(name, "TLS and SASL are not there yet", "use a PLAINTEXT listener")
             if name not in known:
-                near = [known[each] for each in get_close_matches(name, known, n=1)]
+                near = [known[each] for each in get_close_matches(name, known, n=1, cutoff=_NEAR)]
                 hint = f"did you mean {near[0]}?" if near else f"the options of the {of} are in docs/spark.md"
                 raise InvalidOption(name, "there is no such option", hint)
 

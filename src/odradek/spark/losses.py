@@ -6,7 +6,7 @@ from typing import NamedTuple
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.cluster import Extent
 from odradek.spark.offsets import Position
-from odradek.spark.reading.errors import DataLoss, NoSuchPartition, ReadError, StartUnknown, TopicReplaced
+from odradek.spark.reading.errors import DataLoss, Lost, NoSuchPartition, StartUnknown, TopicReplaced
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ class Loss(NamedTuple):
     partition: TopicPartition
     first: int
     next_offset: int
-    error: ReadError
+    error: Lost
 
     @property
     def offsets(self) -> int:
@@ -86,12 +86,12 @@ class Losses:
             if key not in self._seen:
                 self._seen.add(key)
                 self.skipped += loss.offsets
-                log.warning("%s; skipped, %d offsets so far", loss.error, self.skipped)
+                log.warning("%s: skipped, %d offsets so far", loss.error.what, self.skipped)
 
 
 def _lost(partition: TopicPartition, first: int, next_offset: int) -> Loss:
     return Loss(partition, first, next_offset, DataLoss(str(partition), first, next_offset))
 
 
-def _replaced(topic: str, start: Position, extent: Extent) -> ReadError:
+def _replaced(topic: str, start: Position, extent: Extent) -> Lost:
     return TopicReplaced(topic, start.topic_ids[topic], extent.topic_ids[topic])

@@ -87,7 +87,8 @@ class SourceOptions:
     group_id: str | None
     """Named by the user."""
     group_prefix: str
-    lookup_timeout_s: float
+    lookup_timeout_s: float | None
+    """None where it is not given."""
     """For what the driver asks of the cluster, with all retries."""
     reading: ReadSetting
 
@@ -131,9 +132,14 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None) -> Sou
         limits=_limits(given),
         group_id=given.text("kafka.group.id"),
         group_prefix=given.text("groupIdPrefix") or _GROUP_PREFIX,
-        lookup_timeout_s=(given.whole("kafka.default.api.timeout.ms") or 60_000) / 1000,
+        lookup_timeout_s=_lookup_timeout_s(given),
         reading=_reading(given),
     )
+
+
+def _lookup_timeout_s(given: GivenOptions) -> float | None:
+    given_ms = given.whole("kafka.default.api.timeout.ms")
+    return None if given_ms is None else given_ms / 1000
 
 
 def _subscription(given: GivenOptions) -> Subscription:
@@ -206,7 +212,8 @@ def _check_batch(given: GivenOptions, starting: Edge, ending: Edge) -> None:
     ):
         at = edge.offsets if isinstance(edge, AtOffsets) else {}
         if edge == Everywhere(wrong) or wrong in at.values():
-            raise InvalidOption(name, f"{word} leaves nothing to read", "give another, or use readStream")
+            leaves = f"{word} ({wrong}) leaves nothing to read" if at else f"{word} leaves nothing to read"
+            raise InvalidOption(name, leaves, "give another, or use readStream")
     if isinstance(starting, AtOffsets) and isinstance(ending, AtOffsets):
         _check_order(starting.offsets, ending.offsets, "endingOffsets")
     if isinstance(starting, AtTimes) and isinstance(ending, AtTimes):

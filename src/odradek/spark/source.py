@@ -68,10 +68,13 @@ class OdradekSource(DataSource):
             return FilteringBatchReader(options) if _is_filtering() else BatchReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        from odradek.spark.stream_reader import StreamReader
+        from odradek.spark.given_options import InvalidOption
+        from odradek.spark.stream_reader import RefusedStream, StreamReader
 
-        with told_in_one_line():
+        try:
             return StreamReader(self._checked(streaming=True, schema=schema))
+        except InvalidOption as error:
+            return RefusedStream(error)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         from odradek.spark.sink.writers import BatchSink

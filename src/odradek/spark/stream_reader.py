@@ -16,8 +16,36 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from odradek.spark.given_options import InvalidOption
     from odradek.spark.options import SourceOptions
     from odradek.spark.stream_driver import StreamDriver
+
+
+class RefusedStream(DataSourceStreamReader):
+    """Tells what is wrong with its options when it is first asked for anything: an error while a reader is made reaches
+    nobody, as Spark then fails to stop the reader that it has not got."""
+
+    def __init__(self, error: InvalidOption) -> None:
+        self._error = error
+
+    def initialOffset(self) -> dict[str, Any]:
+        with told_in_one_line():
+            raise self._error
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        with told_in_one_line():
+            raise self._error
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
+        with told_in_one_line():
+            raise self._error
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        with told_in_one_line():
+            raise self._error
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        raise self._error
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import itertools
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import replace
@@ -99,13 +98,12 @@ class Watch:
         """A leader that has just been elected may not know yet how far its partition may be read, and a broker that has
         just started not all topics: it is asked again before what was read is taken for lost."""
         extent = await self._extent_for(start)
-        for asked in itertools.count():
-            ahead = _ahead(start, extent)
-            is_missing = not start.offsets.keys() <= extent.latest.keys()
-            if asked >= (_MISSING_ASKED_MAX if is_missing else _AHEAD_ASKED_MAX if ahead else 0):
-                break
+        asked = 0
+        while asked < _doubts(start, extent):
             await asyncio.sleep(_DOUBTED_PAUSE_S)
             extent = await self._extent_for(start)
+            asked += 1
+        ahead = _ahead(start, extent)
         if self._read_committed and ahead:
             # A query that read all so far may be ahead of open transactions: it waits for these, and has lost nothing.
             ends = await self._cluster.high_watermarks()
@@ -130,6 +128,13 @@ def _has_same_places(around: Future[Extent], known: Extent) -> bool:
         found = around.result()
         return found.leaders == known.leaders and found.topic_ids == known.topic_ids
     return False
+
+
+def _doubts(start: Position, extent: Extent) -> int:
+    """How often such an answer is asked for again."""
+    if not start.offsets.keys() <= extent.latest.keys():
+        return _MISSING_ASKED_MAX
+    return _AHEAD_ASKED_MAX if _ahead(start, extent) else 0
 
 
 def _ahead(start: Position, extent: Extent) -> dict[TopicPartition, int]:

@@ -54,13 +54,13 @@ class TwoBrokers:
     def answer_of(self, number: int) -> Callable[[Asked], None]:
         def answer(asked: Asked) -> None:
             if isinstance(asked.request, MetadataRequest):
-                asked.reply(self._metadata())
+                asked.reply(self._metadata(asked.request))
             elif isinstance(asked.request, ListOffsetsRequest):
                 self._list(number, asked, asked.request)
 
         return answer
 
-    def _metadata(self) -> MetadataResponse:
+    def _metadata(self, request: MetadataRequest) -> MetadataResponse:
         brokers = [
             MetadataResponseBroker(node_id=number, host=node.address.host, port=node.address.port)
             for number, node in enumerate(self.nodes)
@@ -71,8 +71,8 @@ class TwoBrokers:
         unknown = MetadataResponseTopic(name="orders", error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, partitions=())
         known = MetadataResponseTopic(name="orders", topic_id=ORDERS_ID, partitions=(partition,))
         topic = known if self.is_known else unknown
-        self.is_known = True  # the next one that asks
-        return MetadataResponse(brokers=tuple(brokers), topics=(topic,))
+        self.is_known = self.is_known or bool(request.topics)  # the next one that asks
+        return MetadataResponse(brokers=tuple(brokers), topics=(topic,) if request.topics else ())
 
     def _list(self, number: int, asked: Asked, request: ListOffsetsRequest) -> None:
         if self.silent > 0:
@@ -91,7 +91,7 @@ async def extent_of(brokers: TwoBrokers) -> Extent:
     async with brokers.serving():
         cluster = brokers.cluster()
         async with cluster.client:
-            return await cluster.extent()
+            return await cluster.extent_at_start()
 
 
 def expected(leader: int) -> Extent:

@@ -141,6 +141,22 @@ def test_what_does_not_do_is_refused_by_its_name(more: dict[str, str], name: str
     assert "\n" not in str(refused.value)
 
 
+def test_what_is_not_there_yet_is_told_as_such() -> None:
+    for name in ("kafka.sasl.jaas.config", "kafka.ssl.truststore.location"):
+        with pytest.raises(InvalidOption, match=f"option {name}: TLS and SASL are not there yet; use a PLAINTEXT"):
+            stream(**{name: "any"})
+
+
+def test_a_name_that_is_like_none_has_no_suggestion() -> None:
+    with pytest.raises(InvalidOption, match=r"option kafka.foo: there is no such option; the options of the source"):
+        stream(**{"kafka.foo": "1"})
+
+
+def test_how_long_to_look_for_a_broker_is_known_only_where_it_is_given() -> None:
+    assert stream().lookup_timeout_s is None
+    assert stream(**{"kafka.default.api.timeout.ms": "2500"}).lookup_timeout_s == 2.5
+
+
 def test_a_name_that_is_nearly_right_is_told() -> None:
     with pytest.raises(InvalidOption, match=r"did you mean startingOffsets\?"):
         stream(startingOffset="earliest")

@@ -30,45 +30,54 @@ class UnfitTimestamp(ReadError):
         )
 
 
-class DataLoss(ReadError):
+class Lost(ReadError):
+    """What failOnDataLoss is about."""
+
+    def __init__(self, what: str, what_to_do: str) -> None:
+        super().__init__(f"{what}; {what_to_do}")
+        self.what = what
+
+
+class DataLoss(Lost):
     """Offsets of the range are not there any more."""
 
     def __init__(self, place: str, first: int, next_offset: int) -> None:
         super().__init__(
-            f"{place} has lost the offsets {first} to {next_offset - 1}: they expired, or the topic was truncated; "
-            f"with failOnDataLoss=false they are skipped"
+            f"{place} has lost the offsets {first} to {next_offset - 1}: they expired, or the topic was truncated",
+            "with failOnDataLoss=false they are skipped",
         )
         self.first = first
         self.next_offset = next_offset
 
 
-class StartUnknown(ReadError):
+class StartUnknown(Lost):
     """Of a batch that comes again: it is the first of its query, and the checkpoint only has where it ends."""
 
     def __init__(self, place: str, end: int, start_now: int) -> None:
         super().__init__(
             f"{place} has a first batch that was not finished, and ends at {end}, while a query that starts now would "
-            f"start at {start_now}: where the batch started is not in the checkpoint. Finish it with what began it, "
-            f"or start anew with another checkpoint; with failOnDataLoss=false its rows are skipped"
+            f"start at {start_now}: where the batch started is not in the checkpoint",
+            "finish it with what began it, or start anew with another checkpoint; with failOnDataLoss=false its rows "
+            "are skipped",
         )
 
 
-class TopicReplaced(ReadError):
+class TopicReplaced(Lost):
     """A topic of the same name, but not the one whose offsets are known."""
 
     def __init__(self, topic: str, known: bytes, found: bytes) -> None:
         super().__init__(
             f"topic {topic} was deleted and created again: its id was {_text(known)} and is {_text(found)} now, so its "
-            f"offsets mean nothing any more; start anew, with another checkpoint, or with failOnDataLoss=false to read "
-            f"the new one from its beginning"
+            f"offsets mean nothing any more",
+            "start anew, with another checkpoint, or with failOnDataLoss=false to read the new one from its beginning",
         )
 
 
-class NoSuchPartition(ReadError):
+class NoSuchPartition(Lost):
     def __init__(self, place: str) -> None:
         super().__init__(
-            f"{place} does not exist any more, or is not subscribed to; with failOnDataLoss=false a stream goes on "
-            f"without it"
+            f"{place} does not exist any more, or is not subscribed to",
+            "with failOnDataLoss=false a stream goes on without it",
         )
 
 

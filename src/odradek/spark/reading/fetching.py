@@ -178,7 +178,8 @@ class Fetching:
     def _skip_rest(self, why: NoSuchPartition | TopicReplaced | Unread) -> None:
         if self._setting.fail_on_data_loss:
             raise why
-        _log.warning("%s; skipped what was left of a batch, from offset %d to %d", why, self._at, self._range.end - 1)
+        what = why if isinstance(why, Unread) else why.what
+        _log.warning("%s; skipped what was left of a batch, from offset %d to %d", what, self._at, self._range.end - 1)
         self._at = self._range.end
 
     async def _skip_lost(self) -> None:

@@ -105,7 +105,7 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
         self.options = sink_options(options, streaming=True)
         self.layout = layout_of(schema, self.options.topic)
         if overwrite:
-            raise InvalidOption("outputMode", "records cannot be overwritten", "use append or update")
+            raise InvalidOption("outputMode", "records cannot be overwritten", "use append, or foreachBatch to write")
         stay_loaded()  # made for each batch, in a process that is kept for it, as another one is for commits
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
