@@ -155,7 +155,7 @@ def test_what_cannot_be_written_is_refused_before_any_task_runs(
 
 def test_a_topic_that_is_not_there_is_named(spark: SparkSession, broker: RunningBroker) -> None:
     options = {"topic": "nowhere", "kafka.max.block.ms": "100"}
-    with pytest.raises(PySparkException, match="cannot write to topic nowhere: UNKNOWN_TOPIC_OR_PARTITION"):
+    with pytest.raises(PySparkException, match="cannot write to topic nowhere: it does not exist; create it"):
         write(spark.range(1).selectExpr("'a' as value"), broker, **options)
 
 

@@ -5,9 +5,12 @@ Nothing is imported here before it is needed: Spark's own processes import parts
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import DataFrame, SparkSession
 
 __all__ = ["register", "session", "table"]
@@ -15,7 +18,8 @@ __all__ = ["register", "session", "table"]
 
 def register(spark: SparkSession) -> None:
     """Make `format("odradek")` known to this session, where the module pyspark_odradek is not on Python's path."""
-    from odradek.spark.source import OdradekSource
+    with _spark_installed():
+        from odradek.spark.source import OdradekSource
 
     spark.dataSource.register(OdradekSource)
 
@@ -25,7 +29,8 @@ def session(app_name: str = "odradek", master: str | None = None, **configs: str
 
     `configs` are those of Spark: `session(**{"spark.ui.enabled": "false"})`. Raises NoJava, with what to do.
     """
-    from odradek.spark.sessions import make_session
+    with _spark_installed():
+        from odradek.spark.sessions import make_session
 
     return make_session(app_name, master, configs)
 
@@ -36,6 +41,17 @@ def table(spark: SparkSession, topic: str, bootstrap: str, **options: str) -> Da
     It is read whenever a query needs it, so each batch of a stream that is joined with it sees it as it is then.
     `options` are those of the source: `table(spark, "plans", "localhost:9092", **{"failOnDataLoss": "false"})`.
     """
-    from odradek.spark.tables import read_table
+    with _spark_installed():
+        from odradek.spark.tables import read_table
 
     return read_table(spark, topic, {"kafka.bootstrap.servers": bootstrap, **options})
+
+
+@contextmanager
+def _spark_installed() -> Iterator[None]:
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").split(".")[0] != "pyspark":
+            raise
+        raise ModuleNotFoundError("there is no Spark here: pip install 'odradek[spark]'", name="pyspark") from None

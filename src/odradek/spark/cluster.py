@@ -1,6 +1,7 @@
 """What the driver asks of the cluster: which partitions there are, their offsets, and how large their records are."""
 
 import asyncio
+import logging
 import re
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from concurrent.futures import Future
@@ -23,6 +24,8 @@ from odradek.spark.options import BOOTSTRAP, SourceOptions
 from odradek.spark.reading.connected import here
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from odradek.wire.schema import Message
+
+log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
@@ -93,7 +96,7 @@ class Cluster:
 
     async def extent(self, *, missing_are_empty: bool = False) -> Extent:
         """Of what is subscribed to. Raises NoSuchTopic for what was named and is not there, if that is not to pass."""
-        return await self.client.persist(partial(self._extent_once, missing_are_empty))
+        return await self._persist(partial(self._extent_once, missing_are_empty))
 
     async def extent_at_start(self) -> Extent:
         """The same, for a query that starts: whoever gave a wrong address hears of it soon. Raises NoBroker.
@@ -113,11 +116,11 @@ class Cluster:
 
     async def high_watermarks(self) -> dict[TopicPartition, int]:
         """The ends of all partitions, whatever transactions are open."""
-        return await self.client.persist(self._high_watermarks_once)
+        return await self._persist(self._high_watermarks_once)
 
     async def at_times(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """The first offset at or after a time; -1 where no record is that late."""
-        return await self.client.persist(partial(self._at_times_once, times))
+        return await self._persist(partial(self._at_times_once, times))
 
     async def bytes_per_record(
         self, starts: Mapping[TopicPartition, int], extent: Extent
@@ -161,6 +164,22 @@ class Cluster:
         )
         with suppress(ClientError):
             await self.client.ask_node(leaders.pop(), request, FetchResponse, _NAMED_MAX)
+
+    async def _persist(self, attempt: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """A query that stands still says why, once for each question."""
+        is_told = False
+
+        async def tell_why() -> T:
+            nonlocal is_told
+            try:
+                return await attempt()
+            except ClientError as error:
+                if error.is_passing and not is_told:
+                    is_told = True
+                    log.warning("%s; it is tried again for %g s at most", error, self.client.setting.timeout_s)
+                raise
+
+        return await self.client.persist(tell_why)
 
     async def _extent_once(self, missing_are_empty: bool) -> Extent:
         view = await self._look_up()

@@ -98,10 +98,12 @@ def expected(leader: int) -> Extent:
     return Extent({ORDERS: 7}, {ORDERS: 42}, {"orders": ORDERS_ID}, {ORDERS: leader})
 
 
-def test_a_leader_that_moves_while_it_is_asked() -> None:
+def test_a_leader_that_moves_while_it_is_asked(caplog: pytest.LogCaptureFixture) -> None:
     brokers = TwoBrokers()
     brokers.moves = True
     assert asyncio.run(extent_of(brokers)) == expected(leader=1)
+    (told,) = [each.getMessage() for each in caplog.records if each.name == "odradek.spark.cluster"]
+    assert told == "NOT_LEADER_OR_FOLLOWER; it is tried again for 60 s at most"
 
 
 @pytest.mark.slow

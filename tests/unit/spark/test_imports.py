@@ -25,3 +25,9 @@ def test_the_module_that_spark_finds_by_its_name_imports_nothing_heavy() -> None
 
 def test_spark_finds_it_as_it_looks_for_sources() -> None:
     assert "pyspark_odradek" in {each.name for each in iter_modules() if each.name.startswith("pyspark_")}
+
+
+def test_without_spark_it_is_told_what_to_install() -> None:
+    script = "import sys; sys.modules['pyspark'] = None; import odradek.spark; odradek.spark.session()"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False).stderr
+    assert told.endswith("ModuleNotFoundError: there is no Spark here: pip install 'odradek[spark]'\n")

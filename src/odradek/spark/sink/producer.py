@@ -180,6 +180,8 @@ class Producer:
 
     async def _look_up(self, topic: str) -> TopicView:
         view = (await self._client.look_up([topic], create=self._setting.creates_topics)).topics[topic]
+        if view.error is not None and view.error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise Refused(view.error.code, "it does not exist; create it")
         if view.error is not None:
             raise view.error
         if not view.partitions:
