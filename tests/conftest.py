@@ -41,12 +41,13 @@ _LONG = (
     "spark/test_source_stream",
     "unit/storage/test_interrupted_steps",
     "spark/test_pipelines_stream",
+    "interop/test_clients",
+    "interop/test_demo",
     "interop/test_handover",
     "interop/test_group_tools",
     "interop/test_spark_connector",
     "interop/test_rolling_restart",
     "interop/test_everything_handed_over",
-    "interop/test_clients",
     "interop/test_derived_files",
     "interop/test_half_ended_transactions",
     "interop/test_streams_word_count",
@@ -54,6 +55,7 @@ _LONG = (
     "interop/test_spark_source",
     "interop/test_spark_sink",
     "interop/test_consumer_groups_taken_over",
+    "interop/test_cli_groups",
 )
 """Files that take half a minute and more, in the order in which they are begun."""
 
