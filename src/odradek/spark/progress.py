@@ -6,7 +6,8 @@ import logging
 from collections.abc import Mapping
 
 from odradek.client.committed import Committed, commit_offsets
-from odradek.client.errors import ClientError
+from odradek.client.errors import ClientError, Refused
+from odradek.model.error_code import ErrorCode
 from odradek.model.errors import UnsupportedVersion
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
@@ -18,6 +19,8 @@ _APART_S = 0.25
 """Commits of a query that is never idle: each is work for the broker, and who looks at lag sees no difference."""
 _PAUSE_S = 1.0
 """After a commit that failed."""
+_HAS_MEMBERS = (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS)
+"""What a group answers to one who is no member, while it has some."""
 
 
 class Progress:
@@ -108,5 +111,7 @@ class Progress:
             outcomes = await commit_offsets(self._cluster.client, self.group_id, wanted)
         except (ClientError, UnsupportedVersion) as error:
             return str(error)
-        refused = [f"{each}: {error}" for each, error in outcomes.items() if error is not None]
-        return ", ".join(refused) or None
+        refused = {each: error for each, error in outcomes.items() if error is not None}
+        if any(isinstance(error, Refused) and error.code in _HAS_MEMBERS for error in refused.values()):
+            return "consumers are members of it; give the query a kafka.group.id of its own"
+        return ", ".join(f"{each}: {error}" for each, error in refused.items()) or None

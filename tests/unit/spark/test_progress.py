@@ -121,3 +121,13 @@ def test_who_waited_in_vain_does_not_wait_again_before_something_is_committed(
     progress.reached({ORDERS: 9})
     progress.wait(_SOON_S)
     assert cluster.commits.get_nowait() == 9
+
+
+def test_a_group_of_consumers_is_told_as_such(
+    cluster: FakeCluster, progress: Progress, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("odradek.spark.progress._PAUSE_S", 0)
+    cluster.refusals = [ErrorCode.UNKNOWN_MEMBER_ID]
+    progress.reached({ORDERS: 1})
+    assert cluster.commits.get(timeout=_SOON_S) == 1
+    assert "of group mine is not committed: consumers are members of it; give the query a kafka.group.id" in caplog.text
