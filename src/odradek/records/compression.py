@@ -7,12 +7,15 @@ import zlib
 from collections.abc import Callable, Iterator
 from struct import Struct
 from struct import error as StructError
+from typing import TYPE_CHECKING
 
 import cramjam
-from zstandard import ZstdDecompressor, ZstdError
 
 from odradek.model.errors import CorruptBatch
 from odradek.records.batch import Buffer, Codec
+
+if TYPE_CHECKING:
+    from zstandard import ZstdDecompressor
 
 INFLATED_MAX = 1 << 27
 """Bytes that a batch may inflate to, unless a caller says otherwise.
@@ -242,7 +245,7 @@ _RAW, _RLE, _COMPRESSED = range(3)
 _ZSTD_SMALL = 64 * 1024
 _ZSTD_WINDOW_KEPT = 8 << 20
 """A frame may ask for more memory to inflate it, which is not kept then."""
-_zstd_idle: list[ZstdDecompressor] = []
+_zstd_idle: list["ZstdDecompressor"] = []
 """At most as many as threads inflate at a time."""
 
 
@@ -263,6 +266,8 @@ def _inflate_zstd(data: memoryview, room: memoryview) -> int:
     for these. cramjam makes it anew: it has the last word on all that is large, or out of the ordinary.
     """
     if len(data) <= _ZSTD_SMALL:
+        from zstandard import ZstdDecompressor, ZstdError  # for 13 ms, which a broker without such batches saves
+
         try:
             decompressor = _zstd_idle.pop()
         except IndexError:
