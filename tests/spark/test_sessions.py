@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 PRINTED = """
 import os
@@ -40,3 +41,19 @@ def test_python_processes_import_the_pyspark_that_is_installed() -> None:
     """Not that of an archive, which each of them would have to compile."""
     ended = subprocess.run([sys.executable, "-c", WORKERS], capture_output=True, text=True, check=False)
     assert ended.stdout.splitlines()[-2:] == ["True", "True"], ended.stderr
+
+
+SOCKETS = """
+from odradek.spark import session
+configs = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.log.level": "ERROR"}
+spark = session("sockets", "local[1]", **configs)
+spark.range(3).mapInArrow(lambda batches: batches, "id long").count()
+print(spark.conf.get("spark.python.unix.domain.socket.dir"))
+"""
+
+
+def test_a_script_that_does_not_stop_its_session_leaves_no_sockets_behind() -> None:
+    ended = subprocess.run([sys.executable, "-c", SOCKETS], capture_output=True, text=True, check=False)
+    directory = Path(ended.stdout.splitlines()[-1])
+    assert directory.name.startswith("odradek-sockets-"), ended.stderr
+    assert not directory.exists()

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from odradek.spark import fork_client, fork_server
 from odradek.spark.fork_server import DAEMON
-from odradek.spark.shims import make_home, make_shim
+from odradek.spark.homes import make_home
+from odradek.spark.shims import make_shim
 
 _LEAVE_JARS_OUT = """while :; do
   case ${PYTHONPATH%%:*} in

@@ -3,12 +3,15 @@
 import os
 import re
 import sys
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from odradek.spark.homes import make_home
 from odradek.spark.java import find_java_home, without_spark_home
 from odradek.spark.python import quick_python
 from odradek.spark.slots import slots_of, tell_processes
@@ -19,6 +22,7 @@ _MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "MASTER")
 """Where these are set, another master may be the default. The first is of spark-submit."""
 _NAMES_MASTER = re.compile(r"--master|--remote|--properties-file|spark\.master")
 """In the arguments that PySpark starts Spark with."""
+_SOCKETS = "spark.python.unix.domain.socket.dir"
 _HERE = {
     # Over TCP, Spark's Python processes hear of each task 40 ms late: its JVM leaves Nagle's algorithm on, and sends a
     # task in two parts. Not elsewhere: in the temporary directory of a container, a socket's path may be too long.
@@ -29,6 +33,10 @@ _HERE = {
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
 }
+
+_SOCKET_LIKE = f".{uuid.UUID(int=0)}.sock"
+_SOCKET_NAME_MAX = 103
+"""In bytes, of those on a Mac; on Linux four more."""
 
 
 def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) -> SparkSession:
@@ -47,7 +55,7 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     builder = SparkSession.builder.appName(app_name)
     if master is not None:
         builder = builder.master(master)
-    for name, value in {**(_HERE if here is not None else {}), **configs}.items():
+    for name, value in {**(_set_here() if here is not None else {}), **configs}.items():
         builder = builder.config(name, value)
     runs_this_python = os.environ.get("PYSPARK_PYTHON") == sys.executable
     slots = None if here is None else slots_of(here)
@@ -58,6 +66,19 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
         # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.
         spark.dataSource.register(OdradekSource)
     return spark
+
+
+def _set_here() -> dict[str, str]:
+    sockets = _socket_directory()
+    return _HERE if sockets is None else {**_HERE, _SOCKETS: str(sockets)}
+
+
+@cache
+def _socket_directory() -> Path | None:
+    """For Spark's sockets, some of which it would leave behind in the system's temporary directory. None where their
+    names would be too long."""
+    home = make_home("sockets")
+    return home if len(os.fsencode(home / _SOCKET_LIKE)) <= _SOCKET_NAME_MAX else None
 
 
 def local_master(named: str | None, environ: Mapping[str, str]) -> str | None:

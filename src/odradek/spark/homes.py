@@ -1,0 +1,46 @@
+"""Temporary directories that last as long as this process."""
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+_PREFIX = "odradek-"
+_NAMES = ("fork", "java", "python", "sockets")
+_YOUNG_S = 60.0
+"""A directory is not locked yet when it is made."""
+
+
+def make_home(name: str) -> Path:
+    """One for `name`, however long this process runs: systems that clear away what has not been used for days leave
+    directories alone that somebody has locked."""
+    home = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{name}-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    with suppress(OSError):  # not every file system has locks
+        fcntl.flock(os.open(home, os.O_RDONLY), fcntl.LOCK_SH)  # until this process ends
+    _clear_away_left_behind(home)
+    return home
+
+
+def _clear_away_left_behind(new: Path) -> None:
+    """Those beside a new one, of processes that were killed: nobody has them locked any more."""
+    now_s = new.stat().st_mtime
+    for name in _NAMES:
+        for home in new.parent.glob(f"{_PREFIX}{name}-*"):
+            with suppress(OSError):  # somebody else's, or gone
+                found = home.lstat()
+                if found.st_uid == os.getuid() and now_s - found.st_mtime > _YOUNG_S:
+                    _clear_away(home)
+
+
+def _clear_away(home: Path) -> None:
+    """Raises OSError where a process has it locked."""
+    opened = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(home, ignore_errors=True)
+    finally:
+        os.close(opened)
