@@ -1,5 +1,6 @@
 """What Spark writes through the sink is in the topics: rows, keys, headers, partitions; and what it refuses."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -102,10 +103,23 @@ def test_a_stream_writes_exactly_once(
             .start()
         )
 
-    for number in range(2):
+    def feed(number: int) -> None:
         (tmp_path / "in" / f"{number}.txt").write_text("".join(f"{number}-{row}\n" for row in range(50)))
+
+    for number in range(3):
+        feed(number)
         finished(start)
-    expected = sorted(f"{number}-{row}".encode() for number in range(2) for row in range(50))
+        if not number:
+            shutil.copytree(tmp_path / "checkpoint", tmp_path / "backup")
+    expected = sorted(f"{number}-{row}".encode() for number in range(3) for row in range(50))
+    assert sorted(committed_values(broker.bootstrap, topic)) == expected
+
+    # A backup of the checkpoint, and rows that are new: they are not to be passed over with those that are not.
+    shutil.rmtree(tmp_path / "checkpoint")
+    shutil.copytree(tmp_path / "backup", tmp_path / "checkpoint")
+    feed(3)
+    with pytest.raises(Exception, match=r"batch 1, task \d: batch 2 was committed, so the checkpoint is older"):
+        finished(start)
     assert sorted(committed_values(broker.bootstrap, topic)) == expected
 
 

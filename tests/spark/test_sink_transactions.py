@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import BinaryType, StructField, StructType
 
 from odradek.client.transactions import TransactionView, describe_transactions
 from odradek.model.topic_partition import TopicPartition
@@ -16,6 +17,7 @@ from odradek.spark.sink.link import Link
 from odradek.spark.sink.prepared import Job, Prepared
 from odradek.spark.sink.task import Task, real_surroundings
 from odradek.spark.sink.transaction import Transaction, end, read_marker, take_id
+from odradek.spark.sink.writers import BatchSink
 from odradek.testing.broker import RunningBroker, running_broker
 from odradek.testing.committed_values import committed_values
 from odradek.testing.sink_stage import Driver, format_at_level, without_transaction
@@ -138,24 +140,43 @@ def test_an_attempt_that_starts_late_writes_nothing(broker: RunningBroker, drive
     driver.commit(driver.prepare(0, FIRST))
     late = driver.prepare_one(0, 0, FIRST)
     assert late.transaction is None
-    driver.commit(driver.prepare(1, SECOND))
-    older = driver.prepare_one(0, 0, FIRST)  # of a batch that is long over: nothing is known of its rows any more
-    assert older.transaction is None
-    assert found(broker, topic) == [*FIRST, *SECOND]
+    assert found(broker, topic) == FIRST
 
 
-def test_a_batch_that_is_long_over_writes_nothing_with_more_tasks_either(
-    broker: RunningBroker, driver: Driver, topic: str
-) -> None:
+def test_a_query_whose_checkpoint_went_back_is_refused(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    """Its batch has the number of one that is long over, and may have other rows: nothing is known of those of then."""
     driver.commit(driver.prepare(0, FIRST))
-    driver.commit(driver.prepare(1, THIRD))
-    driver.commit(driver.prepare(0, FIRST[:1], FIRST[1:]))
-    assert found(broker, topic) == [*FIRST, *THIRD]
+    driver.commit(driver.prepare(1, SECOND))
+    with pytest.raises(BadReplay, match=f"query query-{topic}, batch 0, task 0: batch 1 was committed"):
+        driver.prepare_one(0, 0, [*FIRST, *THIRD])
+    with pytest.raises(BadReplay, match="Start with a new checkpointLocation"):
+        driver.prepare(0, FIRST[:1], FIRST[1:])
+    driver.commit(driver.prepare(2, THIRD))
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
+def test_transactions_of_tasks_that_were_killed_are_aborted(
+    broker: RunningBroker, driver: Driver, topic: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Those of a batch write: no other attempt has their ids, and readers would wait for them."""
+    options = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic, "exactlyOnce": "true"}
+    sink = BatchSink(options, StructType([StructField("value", BinaryType())]), overwrite=False)
+    assert sink.job is not None
+    table = pa.record_batch([pa.array(FIRST, pa.binary())], names=["value"])
+    task = Task(sink.options, Layout(value=0, topic_name=topic), real_surroundings(driver.link))
+    done = task.prepare([table], driver.once, sink.job, 0)
+    task.prepare([table], driver.once, sink.job, 2)  # nobody has heard of it
+    ids = [sink.job.transactional_id(driver.once.prefix, number) for number in (0, 2)]
+    sink.abort([done, None, None])
+    views = driver.link.call(describe_transactions(driver.link.client, ids)).values()
+    assert {view.state for view in views if isinstance(view, TransactionView)} <= {"CompleteAbort", "Empty"}
+    assert not caplog.records, "of task 1, which never began, there is nothing to tell"
+    assert found(broker, topic) == []
 
 
 def test_a_version_before_the_last_is_refused(broker: RunningBroker, driver: Driver, topic: str) -> None:
     """It may have failed, so its rows are not to be passed over; or not, so they are not to be written."""
-    driver.in_turn = False
+    driver.of_query = False
     driver.abort(driver.prepare(1, FIRST, SECOND))
     driver.commit(driver.prepare(2, THIRD))
     with pytest.raises(BadReplay, match=f"txnVersion 1 of query-{topic} comes behind 2, which was committed"):

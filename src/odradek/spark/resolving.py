@@ -45,8 +45,8 @@ async def ends_of(cluster: Cluster, options: SourceOptions, extent: Extent) -> d
             found = _named(offsets, extent, option)
             for partition, offset in found.items():
                 if offset > extent.latest[partition]:
-                    why = f"{partition} would end at {offset}, but has no record behind {extent.latest[partition] - 1}"
-                    raise InvalidOption(option, why, "lower it, or give -1 for the last one")
+                    why = f"{partition} would end at {offset}, but {_end_of(partition, extent, options)}"
+                    raise InvalidOption(option, why, "lower it, or give -1 for the end")
             return found
         case AtTime(time_ms, option):
             times = dict.fromkeys(extent.latest, time_ms)
@@ -73,13 +73,19 @@ def _check_all_named(named: Mapping[TopicPartition, int], extent: Extent, option
 
 def _check_start(partition: TopicPartition, offset: int, extent: Extent, options: SourceOptions) -> None:
     if offset > extent.latest[partition]:
-        why = f"{partition} would start at {offset}, but ends at {extent.latest[partition]}"
+        why = f"{partition} would start at {offset}, but {_end_of(partition, extent, options)}"
         raise InvalidOption("startingOffsets", why, "lower it, or give -1 for the end")
     if offset < extent.earliest[partition]:
         loss = DataLoss(str(partition), offset, extent.earliest[partition])
         if options.reading.fail_on_data_loss:
             raise loss
         log.warning("%s", loss)
+
+
+def _end_of(partition: TopicPartition, extent: Extent, options: SourceOptions) -> str:
+    """There may be more than readers of committed records are shown."""
+    open_there = " while a transaction is open there, if it has more" if options.reading.read_committed else ""
+    return f"ends at {extent.latest[partition]}{open_there}"
 
 
 async def _starts_at(

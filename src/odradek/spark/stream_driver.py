@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 _COMMIT_WAIT_S = 5.0
 _SIZES_KEPT_S = 60.0
+_FEW_ROWS = 1000
+"""Whatever their size."""
 _SIZE_UNKNOWN = 1000.0
 """Of a record, in bytes, where nobody could say: a limit holds also then."""
 _AGAIN_S = 0.05
@@ -66,6 +68,8 @@ class StreamDriver:
         self._progress: Progress | None = None
         self._sizes: dict[TopicPartition, float] = {}
         self._sized_s = float("-inf")
+        self._sized_rows = 0
+        """How many were waiting then."""
         self._batch_s = float("-inf")
         """When a batch was last let through that might have waited for more."""
 
@@ -212,15 +216,18 @@ class StreamDriver:
         ends: Mapping[TopicPartition, int],
         extent: Extent,
     ) -> dict[TopicPartition, float]:
-        """Asked for anew where the limit may be reached, else now and then: a stream that keeps up need not know."""
+        """Asked for anew where the limit may be reached, and where more is waiting than when it was last asked for:
+        that may be of another kind. Else now and then: a stream that keeps up need not know."""
         waiting = {each: ends[each] - offset for each, offset in begin.items() if ends[each] > offset}
         expected = sum(rows * self._sizes.get(each, 0) for each, rows in waiting.items())
         is_old = self._now_s() - self._sized_s > _SIZES_KEPT_S
         is_near = 2 * expected > bytes_max
-        wanted = {each: begin[each] for each in waiting if is_old or is_near or each not in self._sizes}
+        rows = sum(waiting.values())
+        is_more = rows > max(2 * self._sized_rows, _FEW_ROWS)
+        wanted = {each: begin[each] for each in waiting if is_old or is_near or is_more or each not in self._sizes}
         if wanted:
             self._sizes |= self._cluster.call(self._cluster.bytes_per_record(wanted, extent))
-            self._sized_s = self._now_s()
+            self._sized_s, self._sized_rows = self._now_s(), rows
         unknown = max(self._sizes.values(), default=_SIZE_UNKNOWN)
         return {each: self._sizes.get(each, unknown) for each in waiting}
 

@@ -43,7 +43,7 @@ class Driver:
         self.once: ExactlyOnce = self.options.once
         self.link = link
         self.query = f"query-{topic}"
-        self.in_turn = True
+        self.of_query = True
 
     def prepare(self, batch: int, *tasks: Sequence[bytes]) -> list[Prepared]:
         return [self.prepare_one(batch, number, rows) for number, rows in enumerate(tasks)]
@@ -51,7 +51,7 @@ class Driver:
     def prepare_one(self, batch: int, number: int, rows: Sequence[bytes]) -> Prepared:
         task = Task(self.options, Layout(value=0, topic_name=self.options.topic), real_surroundings(self.link))
         table = pa.record_batch([pa.array(rows, pa.binary())], names=["value"])
-        return task.prepare([table], self.once, Job(self.query, batch, self.in_turn), number)
+        return task.prepare([table], self.once, Job(self.query, batch, self.of_query), number)
 
     def commit(self, prepared: Sequence[Prepared]) -> None:
         self.link.call(commit_all(self.link.client, prepared, self.once))

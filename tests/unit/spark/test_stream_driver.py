@@ -149,6 +149,14 @@ def test_a_start_that_names_other_partitions_or_offsets_is_refused(
         stage.driver(startingOffsets=json.dumps({stage.topic: offsets})).initial()
 
 
+def test_a_start_that_may_be_behind_an_open_transaction_is_told_as_such(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    given = {"startingOffsets": json.dumps({stage.topic: {"0": 6}}), "kafka.isolation.level": "read_committed"}
+    with pytest.raises(InvalidOption, match="but ends at 5 while a transaction is open there, if it has more"):
+        stage.driver(**given).initial()
+
+
 def test_a_topic_that_is_not_there_and_a_broker_that_is_not(stage: Stage) -> None:
     with pytest.raises(NoSuchTopic, match=rf"topic {stage.topic} does not exist; create it"):
         stage.driver().initial()
@@ -188,6 +196,17 @@ def test_bytes_are_limited_by_how_large_records_are(stage: Stage, size: int) -> 
     (end,) = stage.offsets(driver.advance(driver.initial(), limited=True))
     stored = sum(path.stat().st_size for path in stage.broker.directory.glob(f"{stage.topic}-0/*.log"))
     assert 0.75 * limit <= end * stored / 200 <= 1.25 * limit
+
+
+def test_bytes_are_limited_also_where_records_have_become_larger(stage: Stage) -> None:
+    stage.create()
+    stage.produce(10, value=b"x")
+    driver = stage.driver(maxBytesPerTrigger="200000")
+    small = driver.advance(driver.initial(), limited=True)
+    assert stage.offsets(small) == [10]
+    stage.produce(2000, value=b"x" * 1000)
+    (end,) = stage.offsets(driver.advance(small, limited=True))
+    assert 150 <= end - 10 <= 250
 
 
 def test_a_batch_waits_for_more_rows_but_not_for_ever(stage: Stage) -> None:

@@ -82,12 +82,12 @@ class NoSuchPartition(Lost):
 
 
 class Unread(ReadError):
-    """The partition did not give what is left of the range, for a reason that did not pass in time."""
+    """The partition did not give what is left of the range, for a reason that did not pass in time, or that does not
+    pass: then there is no time to tell."""
 
-    def __init__(self, place: str, left: tuple[int, int], timeout_s: float, reason: str) -> None:
-        super().__init__(
-            f"{place} could not be read from offset {left[0]} on, up to {left[1]}, within {timeout_s:g} s: {reason}"
-        )
+    def __init__(self, place: str, left: tuple[int, int], timeout_s: float | None, reason: str) -> None:
+        within = "" if timeout_s is None else f", within {timeout_s:g} s"
+        super().__init__(f"{place} could not be read from offset {left[0]} on, up to {left[1]}{within}: {reason}")
 
 
 def _text(topic_id: bytes) -> str:

@@ -72,7 +72,7 @@ class Fetching:
                 elif data is not None and (fetched := self._take(data)):
                     return fetched
             except ClientError as error:
-                raise self._unread(str(error)) from error
+                raise self._unread(str(error), has_waited=error.is_passing) from error
             except (NoSuchPartition, TopicReplaced) as error:
                 self._skip_rest(error)
                 break
@@ -91,8 +91,9 @@ class Fetching:
             return f"a transaction is open at {data.last_stable_offset}"
         return f"it ends at {data.high_watermark}"
 
-    def _unread(self, reason: str) -> Unread:
-        return Unread(self._place, (self._at, self._range.end), self._setting.timeout_s, reason)
+    def _unread(self, reason: str, *, has_waited: bool = True) -> Unread:
+        waited_s = self._setting.timeout_s if has_waited else None
+        return Unread(self._place, (self._at, self._range.end), waited_s, reason)
 
     def _take(self, data: PartitionData) -> Fetched | None:
         """None where there is nothing yet."""

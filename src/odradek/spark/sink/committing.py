@@ -5,6 +5,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 
 from odradek.client.client import Client
+from odradek.client.errors import ClientError, Refused
+from odradek.client.transactions import ONGOING, TransactionView, describe_transactions, fence
+from odradek.model.error_code import ErrorCode
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.sink.errors import BadReplay, SinkError
 from odradek.spark.sink.marker import Marker
@@ -27,11 +30,6 @@ async def commit_all(client: Client, prepared: Sequence[Prepared], once: Exactly
     are committed say so to their next attempts, and the others are written anew.
     """
     first, *others = sorted(prepared, key=lambda each: each.task)
-    if first.is_over:
-        # Tasks that there were not when it was committed have found no marker, and their rows are in others.
-        log.warning("query %s, batch %d: it was committed, as a later one was", first.job.name, first.job.batch)
-        await abort_all(client, others)
-        return
     tasks = len(prepared)
     if first.transaction is not None:
         await _commit_first(client, first, first.transaction, tasks, once)
@@ -56,13 +54,27 @@ async def _commit_first(
 
 
 async def abort_all(client: Client, prepared: Sequence[Prepared]) -> None:
-    """Those that were not prepared abort by themselves, at their next attempt, or by their timeout."""
+    """What was committed already is not aborted, nor what another has taken."""
 
     async def abort(transaction: Transaction) -> None:
         await end(client, transaction, commit=False)
 
     for failure in await _each([each.transaction for each in prepared if each.transaction is not None], abort):
-        log.warning("%s", failure)  # what was committed already is not aborted, nor what another has taken
+        log.warning("%s", failure)
+
+
+async def abort_ids(client: Client, transactional_ids: Sequence[str]) -> None:
+    """Of tasks that were stopped while they wrote, which Spark does by killing them: readers of committed records would
+    wait for the timeouts of their transactions. Others that are asked for have none that is open, or never began."""
+    views = await describe_transactions(client, transactional_ids)
+    for transactional_id, view in views.items():
+        failure = view if isinstance(view, ClientError) else None
+        if isinstance(view, TransactionView) and view.state == ONGOING:
+            failure = await fence(client, view)
+        if failure is not None and not (
+            isinstance(failure, Refused) and failure.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
+        ):
+            log.warning("a transaction of %s may be open until its timeout: %s", transactional_id, failure)
 
 
 async def _check_gone(client: Client, first: Prepared, tasks: range, once: ExactlyOnce) -> None:

@@ -18,8 +18,7 @@ class Job:
     name: str
     """The id of the query, or the name that the user gave."""
     batch: int
-    in_turn: bool = True
-    """A batch of a query begins when the one before is committed. Versions that a user gives come in any order."""
+    of_query: bool = True
 
     def transactional_id(self, prefix: str, task: int) -> str:
         return f"{prefix}-{self.name}-{task}"
@@ -54,5 +53,3 @@ class Prepared(WriterCommitMessage):
     """None where there is nothing to commit: no rows, or they were committed before."""
     before: Before | None = None
     """Where the rows of task 0 were committed before."""
-    is_over: bool = False
-    """A later batch of the query was committed, so this one was."""

@@ -68,7 +68,7 @@ class Task:
         encoder = self._encoder(producer, hashed=True)
         if marker is not None and marker.batch >= job.batch:
             prepared = _skip(rows, encoder, marker, job, number)
-            if prepared.is_over or marker.tasks is None:
+            if marker.tasks is None:
                 return prepared
             return replace(prepared, before=Before(marker.tasks, transaction))
         try:
@@ -152,16 +152,10 @@ class Task:
 
 
 def _skip(rows: Iterable[pa.RecordBatch], encoder: Encoder, marker: Marker, job: Job, number: int) -> Prepared:
-    if marker.batch > job.batch and not job.in_turn:
-        raise BadReplay(
-            f"txnVersion {job.batch} of {job.name} comes behind {marker.batch}, which was committed: whether it was "
-            "written before is not known any more, so nothing was written; give it a version that is later than all "
-            "before it, or a txnAppId of its own"
-        )
+    if marker.batch > job.batch:
+        raise BadReplay(_behind(marker.batch, job, number))
     for chunk in chunks(rows):
         encoder.skip(chunk)
-    if marker.batch > job.batch:  # of this one nothing is known any more, but that it was committed
-        return Prepared(job, number, encoder.row_count, encoder.row_hash, None, is_over=True)
     if (encoder.row_count, encoder.row_hash) != (marker.rows, marker.row_hash):
         raise BadReplay(
             f"query {job.name}, batch {job.batch}, task {number}: {marker.rows} rows were committed, and now there are "
@@ -169,6 +163,22 @@ def _skip(rows: Iterable[pa.RecordBatch], encoder: Encoder, marker: Marker, job:
             "must have the same rows in each task, so give it the same number of partitions and the same order"
         )
     return Prepared(job, number, encoder.row_count, encoder.row_hash, None)
+
+
+def _behind(committed: int, job: Job, number: int) -> str:
+    """A marker has the count and hash of the last batch alone, so rows of one before it cannot be compared."""
+    if job.of_query:
+        return (
+            f"query {job.name}, batch {job.batch}, task {number}: batch {committed} was committed, so the checkpoint "
+            "is older than what was written (it was restored, or files of it are lost), and whether these rows were "
+            "written is not known any more; nothing was written now. Start with a new checkpointLocation, and with "
+            "startingOffsets at what is not written yet"
+        )
+    return (
+        f"txnVersion {job.batch} of {job.name} comes behind {committed}, which was committed: whether it was written "
+        "before is not known any more, so nothing was written; give it a version that is later than all before it, or "
+        "a txnAppId of its own"
+    )
 
 
 def chunks(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

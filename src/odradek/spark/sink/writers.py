@@ -74,6 +74,16 @@ class _Sink:
             link = _link(self.options)
             link.call(abort_all(link.client, prepared))
 
+    def abort_unfinished(self, messages: Sequence[WriterCommitMessage | None], job: Job) -> None:
+        """Of tasks that have told nothing; `messages` has a place for each."""
+        from odradek.spark.sink.committing import abort_ids
+
+        if self.options.once is not None:
+            prefix = self.options.once.prefix
+            ids = [job.transactional_id(prefix, task) for task, told in enumerate(messages) if told is None]
+            link = _link(self.options)
+            link.call(abort_ids(link.client, ids))
+
 
 class BatchSink(_Sink, DataSourceArrowWriter):
     """Raises InvalidOption or BadSchema as it is made: before any task runs."""
@@ -96,6 +106,8 @@ class BatchSink(_Sink, DataSourceArrowWriter):
     def abort(self, messages: Messages) -> None:
         with told_in_one_line():
             self.abort_prepared(messages)
+            if self.job is not None:
+                self.abort_unfinished(messages, self.job)
 
 
 class StreamSink(_Sink, DataSourceStreamArrowWriter):
@@ -136,8 +148,9 @@ def _batch_job(once: ExactlyOnce | None) -> Job | None:
     if once is None:
         return None
     if once.app_id is None or once.version is None:
-        return Job(secrets.token_hex(8), 0)  # made with the plan: the same for all tasks, and for none of another job
-    return Job(once.app_id, once.version, in_turn=False)
+        # Made with the plan: the same for all tasks, and for none of another job.
+        return Job(secrets.token_hex(8), 0, of_query=False)
+    return Job(once.app_id, once.version, of_query=False)
 
 
 def _stream_job() -> Job:
