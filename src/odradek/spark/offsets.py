@@ -2,7 +2,8 @@
 
 A checkpoint has the form of Spark's own Kafka connector, with four things more: the id of each topic, the group that
 progress is committed to, if the source has made up its name, how many tasks share the partitions of the batch that ends
-there, if they do, and where the first batch of a query started. No topic can have the names of these.
+there, if they do, and where that batch started in partitions that none before it has read. No topic can have the names
+of these.
 
     {"@group": "odradek-spark-7f3a", "@tasks": 2, "orders": {"0": 12, "1": 5, "id": "kyV0WOiUTuGXJiD1gRsTVw"}}
 """
@@ -43,7 +44,8 @@ class Position:
     tasks: int | None = None
     """At most so many read the batch that ends here: kept, so that a batch that comes again has the same tasks."""
     start: Mapping[TopicPartition, int] | None = None
-    """Where the batch that ends here started, if it is the first of its query: Spark keeps only the ends of batches."""
+    """Where the batch that ends here started, in partitions that none before it has read: all of the first batch of a
+    query. Spark keeps only the ends of batches."""
 
     def to_json(self) -> dict[str, Any]:
         """In one order, whatever the order of its parts: Spark compares the text."""

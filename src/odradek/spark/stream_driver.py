@@ -96,8 +96,8 @@ class StreamDriver:
         ends = self._limited(begin, extent) if limited else dict(extent.latest)
         named_group = None if self._options.group_id else group_id
         sizes = [ends[each] - offset for each, offset in begin.items() if ends[each] > offset]
-        first = begin if self._is_first(start) else None
-        end = Position(ends, extent.topic_ids, named_group, self._tasks(sizes), first)
+        begun = begin if self._is_first(start) else _new_to(start, begin, extent.topic_ids)
+        end = Position(ends, extent.topic_ids, named_group, self._tasks(sizes), begun or None)
         if sizes:
             return end
         progress.reached(start.offsets)
@@ -119,8 +119,8 @@ class StreamDriver:
 
     def ranges(self, start: Position, end: Position) -> list[Range]:
         """The same for the same two, as far as the cluster still has what is in them."""
-        if end.start is not None and start.start is None:
-            start = Position(end.start, end.topic_ids)
+        if end.start is not None:
+            start = _where_it_began(start, end, end.start)
         extent, records = self._watch.seen or (None, NOTHING)
         has_no_start = extent is None and end.start is None and self._is_first(start)
         if extent is None:
@@ -230,6 +230,25 @@ class StreamDriver:
             self._sized_s, self._sized_rows = self._now_s(), rows
         unknown = max(self._sizes.values(), default=_SIZE_UNKNOWN)
         return {each: self._sizes.get(each, unknown) for each in waiting}
+
+
+def _new_to(
+    start: Position, begin: Mapping[TopicPartition, int], topic_ids: Mapping[str, bytes]
+) -> dict[TopicPartition, int]:
+    """Those partitions that no batch up to `start` has read."""
+    now = Position(topic_ids=topic_ids)
+    return {
+        each: at for each, at in begin.items() if each not in start.offsets or not start.is_same_topic(now, each.topic)
+    }
+
+
+def _where_it_began(start: Position, end: Position, begun: Mapping[TopicPartition, int]) -> Position:
+    """Of a batch that comes again, in partitions that it was the first to read: what was there then counts, not what is
+    left. `begun` is of the batch that ends at `end`, so of none that begins there: Spark has such, without records."""
+    if start.start is not None:
+        begun = _new_to(start, begun, end.topic_ids)
+    ids = {each.topic: end.topic_ids[each.topic] for each in begun if each.topic in end.topic_ids}
+    return Position({**start.offsets, **begun}, {**start.topic_ids, **ids})
 
 
 def _shared(start: Position, end: Position) -> Position:

@@ -19,6 +19,7 @@ from odradek.spark.given_options import InvalidOption
 from odradek.spark.offsets import Position
 from odradek.spark.options import source_options
 from odradek.spark.reading.errors import DataLoss, NoSuchPartition, StartUnknown, TopicReplaced
+from odradek.spark.reading.range import Range
 from odradek.spark.stream_driver import StreamDriver
 from odradek.testing.broker import RunningBroker
 
@@ -65,6 +66,10 @@ class Stage:
 
     def offsets(self, position: Position) -> list[int]:
         return [offset for _, offset in sorted(position.offsets.items())]
+
+
+def _places(ranges: list[Range]) -> list[tuple[str, int, int]]:
+    return [(each.topic, each.start, each.end) for each in ranges]
 
 
 @pytest.fixture
@@ -322,6 +327,32 @@ def test_a_first_batch_that_comes_again_tells_what_has_expired_of_it(stage: Stag
     again = stage.driver()
     with pytest.raises(DataLoss, match=rf"{stage.topic}-0 has lost the offsets 0 to 1"):
         again.ranges(again.initial(), end)
+
+
+def test_a_batch_that_comes_again_tells_what_has_expired_of_a_topic_that_it_was_the_first_to_read(
+    stage: Stage,
+) -> None:
+    stage.create()
+    stage.produce(2)
+    driver = stage.driver()
+    read_alone = driver.advance(driver.initial(), limited=True)
+    added = Stage(stage.broker)
+    added.create()
+    added.produce(5)
+    added.expire(before=1)
+    both = {"subscribe": f"{stage.topic},{added.topic}"}
+    driver = stage.driver(**both)
+    end = Position.from_json(driver.advance(read_alone, limited=True).to_json())
+    assert _places(driver.ranges(read_alone, end)) == [(added.topic, 1, 5)]
+    assert driver.ranges(end, end) == []
+    assert driver.advance(end, limited=True) == end
+    added.expire(before=3)
+    with pytest.raises(DataLoss, match=rf"{added.topic}-0 has lost the offsets 1 to 2"):
+        stage.driver(**both).ranges(read_alone, end)
+    skipping = stage.driver(**both, failOnDataLoss="false")
+    assert _places(skipping.ranges(read_alone, end)) == [(added.topic, 3, 5)]
+    skipping.advance(end, limited=True)
+    assert (skipping.latest() or {})["@skipped"] == 2
 
 
 def test_a_first_batch_without_records_has_none_when_it_comes_again(stage: Stage) -> None:
