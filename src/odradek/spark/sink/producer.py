@@ -113,6 +113,8 @@ class Producer:
         self._client = client
         self._setting = setting
         self._version_max = version_max
+        self._begun = set[TopicPartition]()
+        """Where brokers have taken a batch of it."""
         self._sequences: dict[TopicPartition, int] = {}
         self._topics: dict[str, TopicView] = {}
         self._batch_bytes_max: dict[str, int | None] = {}
@@ -266,13 +268,21 @@ class Producer:
             first.add(batch.place)
 
     async def _send_to(self, leader: int, batches: Sequence[Batch]) -> Failures:
-        """What is behind one that failed is not sent any more, and counts as failed for the same reason."""
+        """What is behind one that failed is not sent any more, and counts as failed for the same reason.
+
+        The first batch of a partition is waited for: a broker that has taken none of this producer's there would take
+        the second for the first, if that one fails, and refuse it when it comes again.
+        """
         slots = asyncio.Semaphore(_IN_FLIGHT_MAX if self.identity is not NOBODY else 1)
         failures: Failures = {}
+        under_way = set[asyncio.Task[None]]()
+        first = set[TopicPartition]()
 
         async def send(request: Mapping[TopicPartition, Batch]) -> None:
             try:
-                failures.update(await self._send_request(leader, request))
+                failed = await self._send_request(leader, request)
+                failures.update(failed)
+                self._begun.update(place for place, batch in request.items() if batch not in failed)
             except ClientError as error:
                 failures.update(dict.fromkeys(request.values(), error))
             finally:
@@ -280,6 +290,10 @@ class Producer:
 
         async with asyncio.TaskGroup() as tasks:
             for request in _requests(batches, self._setting.request_bytes_max):
+                if not first.isdisjoint(request):
+                    if under_way:
+                        await asyncio.wait(tuple(under_way))
+                    first.clear()
                 await slots.acquire()
                 if failures:
                     reason = next(iter(failures.values()))
@@ -287,7 +301,9 @@ class Producer:
                     failures |= dict.fromkeys(request.values(), unsent)
                     slots.release()
                 else:
-                    tasks.create_task(send(request), name=f"produce-{leader}")
+                    first |= request.keys() - self._begun
+                    under_way.add(sent := tasks.create_task(send(request), name=f"produce-{leader}"))
+                    sent.add_done_callback(under_way.discard)
         return failures
 
     async def _send_request(self, leader: int, request: Mapping[TopicPartition, Batch]) -> Failures:

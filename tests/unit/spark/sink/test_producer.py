@@ -247,6 +247,26 @@ def test_what_follows_a_batch_that_was_not_taken_comes_behind_it() -> None:
     assert stage.taken == {0: list(range(9))}
 
 
+def test_what_follows_a_first_batch_that_was_not_taken_is_not_taken_for_the_first() -> None:
+    """A broker that knows nothing of a producer takes any sequence for its first."""
+    expected: int | None = None
+    refusals = [ErrorCode.NOT_ENOUGH_REPLICAS]
+
+    def judge(_: int, sequence: int) -> int:
+        nonlocal expected
+        if refusals:
+            return refusals.pop()
+        if expected is not None and sequence != expected:
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        expected = sequence + 1
+        return 0
+
+    stage = Stage(judge)
+    deliver(stage, *(0,) * 9)
+    assert stage.taken == {0: list(range(9))}
+    assert len(stage.requests) == 10, "but the first, each was sent once"
+
+
 def test_a_batch_that_was_there_already_counts_as_taken() -> None:
     stage = Stage(once(ErrorCode.DUPLICATE_SEQUENCE_NUMBER))
     deliver(stage, 0, 0)
