@@ -55,5 +55,5 @@ print(spark.conf.get("spark.python.unix.domain.socket.dir"))
 def test_a_script_that_does_not_stop_its_session_leaves_no_sockets_behind() -> None:
     ended = subprocess.run([sys.executable, "-c", SOCKETS], capture_output=True, text=True, check=False)
     directory = Path(ended.stdout.splitlines()[-1])
-    assert directory.name.startswith("odradek-sockets-"), ended.stderr
+    assert directory.name.startswith("odradek-home-sockets-"), ended.stderr
     assert not directory.exists()

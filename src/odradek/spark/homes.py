@@ -8,8 +8,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-_PREFIX = "odradek-"
-_NAMES = ("fork", "java", "python", "sockets")
+_PREFIX = "odradek-home-"
 _YOUNG_S = 60.0
 """A directory is not locked yet when it is made."""
 
@@ -28,12 +27,11 @@ def make_home(name: str) -> Path:
 def _clear_away_left_behind(new: Path) -> None:
     """Those beside a new one, of processes that were killed: nobody has them locked any more."""
     now_s = new.stat().st_mtime
-    for name in _NAMES:
-        for home in new.parent.glob(f"{_PREFIX}{name}-*"):
-            with suppress(OSError):  # somebody else's, or gone
-                found = home.lstat()
-                if found.st_uid == os.getuid() and now_s - found.st_mtime > _YOUNG_S:
-                    _clear_away(home)
+    for home in new.parent.glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # gone, or no directory
+            found = home.lstat()
+            if found.st_uid == os.getuid() and now_s - found.st_mtime > _YOUNG_S:
+                _clear_away(home)
 
 
 def _clear_away(home: Path) -> None:

@@ -83,9 +83,10 @@ def _check_start(partition: TopicPartition, offset: int, extent: Extent, options
 
 
 def _end_of(partition: TopicPartition, extent: Extent, options: SourceOptions) -> str:
-    """There may be more than readers of committed records are shown."""
-    open_there = " while a transaction is open there, if it has more" if options.reading.read_committed else ""
-    return f"ends at {extent.latest[partition]}{open_there}"
+    shown = (
+        " for readers of committed records (a transaction may be open there)" if options.reading.read_committed else ""
+    )
+    return f"ends at {extent.latest[partition]}{shown}"
 
 
 async def _starts_at(

@@ -25,7 +25,7 @@ def test_a_home_is_safe_from_those_who_clear_temporary_directories_away() -> Non
 
 
 def test_what_a_killed_process_left_behind_is_cleared_away(root: Path) -> None:
-    left = _old(root / "odradek-fork-1")
+    left = _old(root / "odradek-home-fork-1")
     (left / "socket").touch()
     _age(left)
     make_home("python")
@@ -33,7 +33,7 @@ def test_what_a_killed_process_left_behind_is_cleared_away(root: Path) -> None:
 
 
 def test_the_home_of_a_process_that_runs_is_left_alone(root: Path) -> None:
-    kept = _old(root / "odradek-python-1")
+    kept = _old(root / "odradek-home-python-1")
     opened = os.open(kept, os.O_RDONLY)
     try:
         fcntl.flock(opened, fcntl.LOCK_SH)
@@ -45,7 +45,7 @@ def test_the_home_of_a_process_that_runs_is_left_alone(root: Path) -> None:
 
 def test_a_home_that_was_just_made_is_left_alone(root: Path) -> None:
     """Whoever makes it has not locked it yet."""
-    young = root / "odradek-java-1"
+    young = root / "odradek-home-java-1"
     young.mkdir()
     make_home("python")
     assert young.exists()
@@ -54,7 +54,7 @@ def test_a_home_that_was_just_made_is_left_alone(root: Path) -> None:
 def test_what_is_no_home_is_left_alone(root: Path) -> None:
     other = _old(root / "odradek-data-1")
     target = _old(root / "target")
-    link = root / "odradek-fork-link"
+    link = root / "odradek-home-fork-link"
     link.symlink_to(target)
     make_home("python")
     assert other.exists()

@@ -68,13 +68,16 @@ async def abort_ids(client: Client, transactional_ids: Sequence[str]) -> None:
     wait for the timeouts of their transactions. Others that are asked for have none that is open, or never began."""
     views = await describe_transactions(client, transactional_ids)
     for transactional_id, view in views.items():
-        failure = view if isinstance(view, ClientError) else None
-        if isinstance(view, TransactionView) and view.state == ONGOING:
-            failure = await fence(client, view)
-        if failure is not None and not (
-            isinstance(failure, Refused) and failure.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
-        ):
+        if isinstance(view, TransactionView):
+            failure = await fence(client, view) if view.state == ONGOING else None
+        else:
+            failure = None if _is_unknown(view) else view
+        if failure is not None:
             log.warning("a transaction of %s may be open until its timeout: %s", transactional_id, failure)
+
+
+def _is_unknown(error: ClientError) -> bool:
+    return isinstance(error, Refused) and error.code == ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
 
 
 async def _check_gone(client: Client, first: Prepared, tasks: range, once: ExactlyOnce) -> None:

@@ -19,6 +19,7 @@ class Job:
     """The id of the query, or the name that the user gave."""
     batch: int
     of_query: bool = True
+    """Else it is a batch write."""
 
     def transactional_id(self, prefix: str, task: int) -> str:
         return f"{prefix}-{self.name}-{task}"

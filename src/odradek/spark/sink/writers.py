@@ -66,23 +66,19 @@ class _Sink:
             link = _link(self.options)
             link.call(commit_all(link.client, prepared, self.options.once))
 
-    def abort_prepared(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        from odradek.spark.sink.committing import abort_all
-
-        prepared = [each for each in messages if isinstance(each, Prepared)]
-        if prepared:
-            link = _link(self.options)
-            link.call(abort_all(link.client, prepared))
-
-    def abort_unfinished(self, messages: Sequence[WriterCommitMessage | None], job: Job) -> None:
-        """Of tasks that have told nothing; `messages` has a place for each."""
-        from odradek.spark.sink.committing import abort_ids
+    def abort_tasks(self, messages: Sequence[WriterCommitMessage | None], job: Job | None) -> None:
+        """What they have prepared; with `job`, also what those have begun that told nothing, at their places."""
+        from odradek.spark.sink.committing import abort_all, abort_ids
 
         if self.options.once is not None:
             prefix = self.options.once.prefix
-            ids = [job.transactional_id(prefix, task) for task, told in enumerate(messages) if told is None]
-            link = _link(self.options)
-            link.call(abort_ids(link.client, ids))
+            prepared = [each for each in messages if isinstance(each, Prepared)]
+            silent = [task for task, told in enumerate(messages) if told is None]
+            ids = [] if job is None else [job.transactional_id(prefix, task) for task in silent]
+            if prepared or ids:
+                link = _link(self.options)
+                link.call(abort_all(link.client, prepared))
+                link.call(abort_ids(link.client, ids))
 
 
 class BatchSink(_Sink, DataSourceArrowWriter):
@@ -105,9 +101,7 @@ class BatchSink(_Sink, DataSourceArrowWriter):
 
     def abort(self, messages: Messages) -> None:
         with told_in_one_line():
-            self.abort_prepared(messages)
-            if self.job is not None:
-                self.abort_unfinished(messages, self.job)
+            self.abort_tasks(messages, self.job)
 
 
 class StreamSink(_Sink, DataSourceStreamArrowWriter):
@@ -131,7 +125,7 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
 
     def abort(self, messages: Messages, batchId: int) -> None:
         with told_in_one_line():
-            self.abort_prepared(messages)
+            self.abort_tasks(messages, None)  # those that told nothing are fenced when the batch comes again
 
 
 _producers: dict[tuple[int, SinkOptions], Producer] = {}
