@@ -100,8 +100,10 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
             from odradek.spark.cluster import Cluster
             from odradek.spark.slots import slots_here
+            from odradek.spark.sockets import send_at_once
             from odradek.spark.stream_driver import StreamDriver
 
+            send_at_once()
             slots = slots_here(os.environ)
             self._driver = StreamDriver(self._options, Cluster(self._options), time.monotonic, slots=slots)
         return self._driver

@@ -5,13 +5,16 @@ import sys
 from collections.abc import Iterator
 from typing import TypeVar
 
+from odradek.spark.sockets import send_at_once
+
 T = TypeVar("T")
 
 _modules_kept = 0
 
 
 def in_task(batches: Iterator[T]) -> Iterator[T]:
-    """What a task gives to Spark; behind its last batch, what it has loaded stays."""
+    """What a task gives to Spark, at once; behind its last batch, what it has loaded stays."""
+    send_at_once()
     yield from batches
     stay_loaded()
 
