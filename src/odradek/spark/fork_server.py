@@ -220,7 +220,11 @@ def _become(request: Request) -> None:
         Path("/proc/self/comm").write_text(_SHOWN.get(module, module)[-15:], encoding="utf-8")
     sys.argv = [module, *arguments]
     sys.modules.pop(module, None)  # it is run, not imported
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except BrokenPipeError:
+        # Spark has closed the other end, as of a source whose query is stopped while it answers. Nobody is left to tell.
+        sys.exit(1)
 
 
 def _threads() -> int:

@@ -64,6 +64,21 @@ sys.stdin.read()
 """
 
 
+LET_GO = """
+import os, socket
+
+if __name__ == "__main__":
+    here, there = socket.socketpair()
+    file = here.makefile("rwb", 65536)
+    there.close()
+    try:
+        file.write(b"an answer")
+        file.flush()
+    finally:
+        file.close()
+"""
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("server") / "socket"
@@ -75,6 +90,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def work(tmp_path: Path) -> Path:
     (tmp_path / "probe.py").write_text(PROBE, encoding="utf-8")
     (tmp_path / "waiting.py").write_text(WAITING, encoding="utf-8")
+    (tmp_path / "let_go.py").write_text(LET_GO, encoding="utf-8")
     return tmp_path
 
 
@@ -138,6 +154,11 @@ def test_what_python_looks_at_when_it_starts_is_not_for_a_fork(server: Path, wor
     assert told.stderr == "not loaded\n"
     assert got["environ"].items() >= other.items()
     assert got["read"] == "some lines"
+
+
+def test_a_process_that_spark_lets_go_ends_without_a_word(server: Path, work: Path) -> None:
+    done = subprocess.run(client(server, "let_go"), cwd=work, env=WORKERS, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "")
 
 
 def test_what_decides_at_the_start_of_python() -> None:
