@@ -158,20 +158,25 @@ def measure_stream_of_one(stage: Stage) -> None:
     _measure_stream(stage, "stream", 1, "foreachBatch", NOT_ABOVE)
 
 
+def measure_stream_moved(stage: Stage) -> None:
+    """A job that was moved by changing one word: both in a session that Spark makes, without any setting of ours."""
+    _measure_stream(stage, "stream", 1, "foreachBatch in a plain session", NOT_ABOVE, plain=True)
+
+
 def measure_stream_to_topic(stage: Stage) -> None:
     _measure_stream(stage, "stream_to_sink", 1, "a topic", at_most(1.5))
 
 
-def _measure_stream(stage: Stage, work: str, partitions: int, target: str, bar: Bar) -> None:
+def _measure_stream(stage: Stage, work: str, partitions: int, target: str, bar: Bar, **given: bool) -> None:
     what = f"{RATE:,} events/s in {partitions} partition{'s' if partitions > 1 else ''} to {target}"
-    load = {"rounds": stage.sizes.rounds * STREAM_TIMES, "rate": RATE, "seconds": stage.sizes.stream_s}
+    load = {"rounds": stage.sizes.rounds * STREAM_TIMES, "rate": RATE, "seconds": stage.sizes.stream_s, **given}
     for broker, running_broker in stage.brokers.items():
         options = {"kafka.bootstrap.servers": running_broker.address}
         sides = (THEIRS, OURS)
         jobs = [
             {
                 "format": FORMATS[side],
-                "options": options | {"subscribe": f"{work}-{partitions}-{FORMATS[side]}"},
+                "options": options | {"subscribe": "-".join((work, str(partitions), *given, FORMATS[side]))},
                 "partitions": partitions,
             }
             for side in sides
@@ -217,6 +222,7 @@ PARTS: dict[str, Callable[[Stage], None]] = {
     "growth": measure_growth,
     "stream": measure_stream,
     "stream-of-one": measure_stream_of_one,
+    "stream-moved": measure_stream_moved,
     "stream-to-topic": measure_stream_to_topic,
     "write": measure_write,
     "memory": measure_memory,

@@ -35,7 +35,8 @@ _WAIT_S = 120
 
 
 @contextmanager
-def session(cores: int, *, connector: bool = True) -> Iterator[SparkSession]:
+def session(cores: int, *, connector: bool = True, plain: bool = False) -> Iterator[SparkSession]:
+    """A plain one is made by Spark itself, with its own settings: what a job has that is moved by changing one word."""
     configs = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -46,7 +47,11 @@ def session(cores: int, *, connector: bool = True) -> Iterator[SparkSession]:
     }
     if connector:
         configs["spark.jars"] = spark_connector.jars()
-    spark = odradek.spark.session("odradek-bench", f"local[{cores}]", **configs)
+    if plain:
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        spark = SparkSession.builder.config(map={**configs}).master(f"local[{cores}]").getOrCreate()
+    else:
+        spark = odradek.spark.session("odradek-bench", f"local[{cores}]", **configs)
     try:
         yield spark
     finally:
@@ -183,9 +188,9 @@ def _write_once(spark: SparkSession, job: Job, topic: str) -> float:
 # --- streaming
 
 
-def stream(jobs: list[Job], rounds: int, rate: int, seconds: int) -> dict[str, Any]:
+def stream(jobs: list[Job], rounds: int, rate: int, seconds: int, plain: bool = False) -> dict[str, Any]:
     """From a producer at a steady rate to foreachBatch: how late each record was there, in percentiles."""
-    return _in_turn(jobs, rounds, lambda spark, job: _stream_once(spark, job, rate, seconds))
+    return _in_turn(jobs, rounds, lambda spark, job: _stream_once(spark, job, rate, seconds), plain=plain)
 
 
 def stream_to_sink(jobs: list[Job], rounds: int, rate: int, seconds: int) -> dict[str, Any]:
@@ -193,10 +198,16 @@ def stream_to_sink(jobs: list[Job], rounds: int, rate: int, seconds: int) -> dic
     return _in_turn(jobs, rounds, lambda spark, job: _stream_to_sink_once(spark, job, rate, seconds))
 
 
-def _in_turn(jobs: list[Job], rounds: int, once: Callable[[SparkSession, Job], dict[str, float]]) -> dict[str, Any]:
+def _in_turn(
+    jobs: list[Job],
+    rounds: int,
+    once: Callable[[SparkSession, Job], dict[str, float]],
+    *,
+    plain: bool = False,
+) -> dict[str, Any]:
     """Each job on a new topic in each round, after rounds in which Java compiles most of what they run."""
     found: list[list[dict[str, float]]] = [[] for _ in jobs]
-    with session(2) as spark:
+    with session(2, plain=plain) as spark:
         for number in range(-_STREAMS_NOT_COUNTED, rounds):
             order = list(range(len(jobs)))
             for each in reversed(order) if number % 2 else order:

@@ -223,8 +223,7 @@ def _become(request: Request) -> None:
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
     except BrokenPipeError:
-        # Spark has closed the other end, as of a source whose query is stopped while it answers. Nobody is left to tell.
-        sys.exit(1)
+        sys.exit(1)  # Spark has closed the other end, as where a query is stopped while its source answers
 
 
 def _threads() -> int:

@@ -53,6 +53,8 @@ _REFUSED = {
 ROWS_PER_TRIGGER = 5_000_000
 BYTES_PER_TRIGGER = 512 << 20
 """Both limits hold where no option names one of its own: what piled up in an outage comes in several batches."""
+_FETCH_BYTES_MOST = 256 << 20
+"""However much may be fetched at a time: an answer of more than 1 GiB is taken for no answer of Kafka's."""
 _TRIGGER_DELAY_MS = 15 * 60_000
 _GROUP_PREFIX = "odradek-spark"
 _ISOLATION_LEVELS = ("read_uncommitted", "read_committed")
@@ -276,7 +278,7 @@ def _reading(given: GivenOptions) -> ReadSetting:
         columns=_columns(given),
         read_committed=given.choice("kafka.isolation.level", _ISOLATION_LEVELS) == "read_committed",
         fail_on_data_loss=given.flag("failOnDataLoss", True),
-        fetch_bytes_max=min((each for each in sizes if each is not None), default=default.fetch_bytes_max),
+        fetch_bytes_max=min(min(filter(None, sizes), default=default.fetch_bytes_max), _FETCH_BYTES_MOST),
         fetch_wait_ms=default.fetch_wait_ms if wait_ms is None else wait_ms,
         timeout_s=_seconds(given, "kafkaConsumer.pollTimeoutMs", default.timeout_s),
         request_timeout_s=_seconds(given, "kafka.request.timeout.ms", default.request_timeout_s, INT32_MAX),

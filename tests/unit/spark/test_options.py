@@ -202,6 +202,12 @@ def test_times_that_end_before_they_start_are_refused() -> None:
         batch(startingTimestamp="2000", endingTimestamp="1000")
 
 
+@pytest.mark.parametrize("name", ["kafka.max.partition.fetch.bytes", "kafka.fetch.max.bytes"])
+def test_no_more_is_fetched_at_a_time_than_fits_into_an_answer(name: str) -> None:
+    assert stream(**{name: str(64 << 20)}).reading.fetch_bytes_max == 64 << 20
+    assert stream(**{name: str((1 << 31) - 1)}).reading.fetch_bytes_max == 256 << 20
+
+
 @pytest.mark.parametrize(
     "name", ["kafka.max.partition.fetch.bytes", "kafka.fetch.max.bytes", "kafka.fetch.max.wait.ms"]
 )

@@ -74,5 +74,30 @@ def test_what_comes_is_acknowledged_after_the_collection_that_ends_a_task() -> N
     assert run(ACKNOWLEDGING) == [False, False, True]
 
 
+WHO_CALLS = """
+here, there = pair(socket.AF_INET, "127.0.0.1")
+{work}
+print(json.dumps([bool(option(here, "TCP_NODELAY"))]))
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "from odradek.spark.worker import in_task\nnext(in_task(iter('a')))",
+        "from odradek.spark.sink.writers import BatchSink\n"
+        "BatchSink._write_rows = lambda *_: None\n"
+        "BatchSink.write_rows(BatchSink.__new__(BatchSink), iter(()), None)",
+        "from odradek.spark.options import source_options\n"
+        "from odradek.spark.stream_reader import StreamReader\n"
+        "given = {'kafka.bootstrap.servers': '127.0.0.1:1', 'subscribe': 'a'}\n"
+        "StreamReader(source_options(given, streaming=True)).reportLatestOffset()",
+    ],
+    ids=["a task that reads", "a task that writes", "the source of a stream"],
+)
+def test_who_sends_at_once(work: str) -> None:
+    assert run(WHO_CALLS.format(work=work)) == [True]
+
+
 def test_without_connections_nothing_is_done() -> None:
     assert run("send_at_once()\nprint(json.dumps([len(gc.callbacks)]))") == [0]

@@ -151,9 +151,10 @@ def _once(given: GivenOptions, topic: str | None, acks: int, *, streaming: bool)
             "name a topic whose partition 0 keeps the markers",
         )
     _check_topic("markerTopic", marker_topic)
+    for name in _RERUN:
+        if streaming and name in given:
+            raise InvalidOption(name, "a stream has its query and its batches", "leave it out")
     app_id, version = given.text("txnAppId"), given.whole("txnVersion", least=0)
-    if streaming and app_id is not None:
-        raise InvalidOption("txnAppId", "a stream has its query id", "leave it out")
     if (app_id is None) != (version is None):
         missing = "txnVersion" if version is None else "txnAppId"
         raise InvalidOption(missing, "it is missing", "give txnAppId and txnVersion together")

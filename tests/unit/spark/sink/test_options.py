@@ -81,6 +81,8 @@ def test_refused(options: dict[str, str], said: str) -> None:
         read(options)
 
 
-def test_a_stream_has_its_own_name() -> None:
-    with pytest.raises(InvalidOption, match="option txnAppId: a stream has its query id"):
-        read({**ONCE, "txnAppId": "a", "txnVersion": "1"}, streaming=True)
+@pytest.mark.parametrize("given", [{"txnAppId": "a", "txnVersion": "1"}, {"txnAppId": "a"}, {"txnVersion": "1"}])
+def test_a_stream_has_its_own_name(given: dict[str, str]) -> None:
+    said = f"option {min(given)}: a stream has its query and its batches; leave it out"
+    with pytest.raises(InvalidOption, match=said):
+        read({**ONCE, **given}, streaming=True)
