@@ -43,13 +43,13 @@ def _acknowledge(connections: list[int], option: int, phase: str, info: dict[str
 
 
 def _to_this_machine() -> list[int]:
-    """A file for each: PySpark opens each connection three times."""
-    found = {}
+    """All files of each: a worker has three of its connection, two of which are closed with the task that has them."""
+    found = []
     for number in _open_files():
         with suppress(OSError):
             if _is_to_this_machine(number):
-                found[os.fstat(number).st_ino] = number
-    return list(found.values())
+                found.append(number)
+    return found
 
 
 def _open_files() -> list[int]:

@@ -31,7 +31,10 @@ print(json.dumps([before, after, there.recv(10).decode(), unix.fileno() >= 0]))
 """
 ACKNOWLEDGING = """
 here, there = pair(socket.AF_INET, "127.0.0.1")
+of_this_task = [here.dup(), here.dup()]
 send_at_once()
+while of_this_task:
+    of_this_task.pop().close()
 
 def talk():
     for _ in range(5):  # until the system takes it for a conversation
