@@ -36,7 +36,7 @@ _WAIT_S = 120
 
 @contextmanager
 def session(cores: int, *, connector: bool = True, plain: bool = False) -> Iterator[SparkSession]:
-    """A plain one is made by Spark itself, with its own settings: what a job has that is moved by changing one word."""
+    """A plain one has none of our settings: as in a job that is moved by changing one word."""
     configs = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -222,7 +222,7 @@ def _become(request: Request) -> None:
     sys.modules.pop(module, None)  # it is run, not imported
     try:
         runpy.run_module(module, run_name="__main__", alter_sys=True)
-    except BrokenPipeError:
+    except ConnectionError:
         sys.exit(1)  # Spark has closed the other end, as where a query is stopped while its source answers
 
 

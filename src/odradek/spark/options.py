@@ -54,7 +54,8 @@ ROWS_PER_TRIGGER = 5_000_000
 BYTES_PER_TRIGGER = 512 << 20
 """Both limits hold where no option names one of its own: what piled up in an outage comes in several batches."""
 _FETCH_BYTES_MOST = 256 << 20
-"""However much may be fetched at a time: an answer of more than 1 GiB is taken for no answer of Kafka's."""
+"""However much may be fetched at a time: an answer of more than 1 GiB is taken for no answer of Kafka's, and a batch
+comes whole, whatever the limit."""
 _TRIGGER_DELAY_MS = 15 * 60_000
 _GROUP_PREFIX = "odradek-spark"
 _ISOLATION_LEVELS = ("read_uncommitted", "read_committed")

@@ -1,4 +1,4 @@
-"""Connections of a Python process to the Java of Spark, where they are TCP: nothing that is sent waits for more.
+"""Connections of a Python process to the Java of Spark, where they are TCP: what is sent does not wait for more.
 
 Both ends of such a connection have Nagle's algorithm on, and both send what belongs together in parts. A part that
 does not fill a packet is held back until all before it is acknowledged, and the other end acknowledges late what it
@@ -9,8 +9,7 @@ sockets, which know no such thing; this is for sessions that were made in anothe
 import gc
 import os
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache, partial
 from ipaddress import ip_address
 
@@ -23,7 +22,7 @@ _WHOLE = 2
 
 @cache
 def send_at_once() -> None:
-    """From now on, for the connections to this machine that the process has. Spark makes no other one to it later.
+    """From now on, on the connections to this machine that the process has: the one for tasks is there by then.
 
     What we send is sent as it comes. What Java sends is acknowledged as soon as it is read, until we answer: the system
     takes that for a conversation again, in which an answer is acknowledgement enough. So it is asked for after each
@@ -61,22 +60,25 @@ def _open_files() -> list[int]:
 
 def _is_to_this_machine(number: int) -> bool:
     """Raises OSError where nobody is at the other end, and for a file that is no socket."""
-    with _socket(number) as found:
+    with _opened_again(number) as found:
         if found.family not in (socket.AF_INET, socket.AF_INET6) or found.type != socket.SOCK_STREAM:
             return False
         return ip_address(found.getpeername()[0]).is_loopback
 
 
 def _set(number: int, option: int) -> None:
-    with suppress(OSError), _socket(number) as found:  # it may be closed by now
+    with suppress(OSError), _opened_again(number) as found:  # it may be closed by now
         found.setsockopt(socket.IPPROTO_TCP, option, 1)
 
 
-@contextmanager
-def _socket(number: int) -> Iterator[socket.socket]:
-    """Somebody else's, and it stays open. Raises OSError for a file that is none."""
-    found = socket.socket(fileno=number)
+def _opened_again(number: int) -> socket.socket:
+    """Another file of the same connection. Raises OSError for what is no socket, and where sockets have a time limit by
+    default: then Python would take the connection, for whoever uses it, for one that does not wait."""
+    if socket.getdefaulttimeout() is not None:
+        raise OSError("sockets have a time limit")
+    copy = os.dup(number)
     try:
-        yield found
-    finally:
-        found.detach()
+        return socket.socket(fileno=copy)
+    except OSError:
+        os.close(copy)
+        raise

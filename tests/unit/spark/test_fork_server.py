@@ -65,7 +65,7 @@ sys.stdin.read()
 
 
 LET_GO = """
-import os, socket
+import socket
 
 if __name__ == "__main__":
     here, there = socket.socketpair()

@@ -153,7 +153,7 @@ def _once(given: GivenOptions, topic: str | None, acks: int, *, streaming: bool)
     _check_topic("markerTopic", marker_topic)
     for name in _RERUN:
         if streaming and name in given:
-            raise InvalidOption(name, "a stream has its query and its batches", "leave it out")
+            raise InvalidOption(name, "a stream is known by its query and the number of its batch", "leave it out")
     app_id, version = given.text("txnAppId"), given.whole("txnVersion", least=0)
     if (app_id is None) != (version is None):
         missing = "txnVersion" if version is None else "txnAppId"

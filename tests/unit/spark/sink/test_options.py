@@ -83,6 +83,6 @@ def test_refused(options: dict[str, str], said: str) -> None:
 
 @pytest.mark.parametrize("given", [{"txnAppId": "a", "txnVersion": "1"}, {"txnAppId": "a"}, {"txnVersion": "1"}])
 def test_a_stream_has_its_own_name(given: dict[str, str]) -> None:
-    said = f"option {min(given)}: a stream has its query and its batches; leave it out"
+    said = f"option {min(given)}: a stream is known by its query and the number of its batch; leave it out"
     with pytest.raises(InvalidOption, match=said):
         read({**ONCE, **given}, streaming=True)
