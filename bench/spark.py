@@ -160,7 +160,8 @@ def measure_stream_of_one(stage: Stage) -> None:
 
 def measure_stream_moved(stage: Stage) -> None:
     """A job that was moved by changing one word: both in a session that Spark makes, without any setting of ours."""
-    _measure_stream(stage, "stream", 1, "foreachBatch in a plain session", NOT_ABOVE, plain=True)
+    for partitions in (6, 1):
+        _measure_stream(stage, "stream", partitions, "foreachBatch in a plain session", NOT_ABOVE, plain=True)
 
 
 def measure_stream_to_topic(stage: Stage) -> None:

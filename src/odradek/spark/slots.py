@@ -1,15 +1,18 @@
 """How many tasks of a session run at the same time, told to the processes of its sources.
 
-Spark does not tell them. Where it is known, a small batch of a stream has no more tasks than that: more would only
-wait for one another, and each costs some milliseconds, in Python more than in Java.
+Spark does not tell them: `session()` does, and for sessions that were made in another way they look at how Java was
+started. Where it is known, a small batch of a stream has no more tasks than that: more would only wait for one another,
+and each costs some milliseconds, in Python more than in Java.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 _NAME = "ODRADEK_SPARK_SLOTS"
+_CONFIGURED = "spark.master="
 _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:,\s*\d+)?\])?")
 
 
@@ -37,7 +40,26 @@ def tell_processes(slots: int | None) -> Iterator[None]:
             os.environ[_NAME] = before
 
 
-def slots_here(environ: Mapping[str, str]) -> int | None:
-    """In a process of Spark's."""
-    given = environ.get(_NAME, "")
+def slots_here(environ: Mapping[str, str], started_by: Sequence[str] = ()) -> int | None:
+    """In a process of Spark's, with the arguments of the one that started it."""
+    given = environ.get(_NAME)
+    if given is None:
+        masters = [master for master in map(_named_master, ("", *started_by), started_by) if master is not None]
+        return slots_of(masters[-1]) if masters else None
     return int(given) if given.isdecimal() and int(given) else None
+
+
+def _named_master(before: str, argument: str) -> str | None:
+    """As spark-submit takes it, and as PySpark gives it to that: the last one counts."""
+    if before == "--master":
+        return argument
+    return argument.removeprefix(_CONFIGURED) if argument.startswith(_CONFIGURED) else None
+
+
+def starter() -> list[str]:
+    """The arguments of the process that started this one; none where the system does not tell."""
+    try:
+        arguments = Path(f"/proc/{os.getppid()}/cmdline").read_bytes()
+    except OSError:
+        return []
+    return arguments.decode(errors="replace").split("\0")

@@ -99,11 +99,11 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             import time
 
             from odradek.spark.cluster import Cluster
-            from odradek.spark.slots import slots_here
+            from odradek.spark.slots import slots_here, starter
             from odradek.spark.sockets import send_at_once
             from odradek.spark.stream_driver import StreamDriver
 
             send_at_once()
-            slots = slots_here(os.environ)
+            slots = slots_here(os.environ, starter())
             self._driver = StreamDriver(self._options, Cluster(self._options), time.monotonic, slots=slots)
         return self._driver
