@@ -13,7 +13,6 @@ from odradek.spark.sink.errors import SinkError
 from odradek.spark.sink.layout import Layout, layout_of
 from odradek.spark.sink.options import ExactlyOnce, SinkOptions, sink_options
 from odradek.spark.sink.prepared import Job, Prepared, Written
-from odradek.spark.sockets import send_at_once
 from odradek.spark.told import told_in_one_line
 from odradek.spark.worker import stay_loaded
 
@@ -39,7 +38,6 @@ class _Sink:
 
     def write_rows(self, rows: Iterator[pa.RecordBatch], job: Job | None) -> WriterCommitMessage:
         """On an executor. `job` is given where rows are written exactly once."""
-        send_at_once()
         written = self._write_rows(rows, job)
         stay_loaded()
         return written
