@@ -115,6 +115,7 @@ def test_who_waited_in_vain_does_not_wait_again_before_something_is_committed(
     with monkeypatch.context() as nobody:
         nobody.delattr(FakeCluster, "begin")
         progress.wait(_SOON_S)
+    cluster.begin(asyncio.sleep(0)).result()  # so that what was under way for 7 is refused
     cluster.refusals.clear()
     assert cluster.commits.get(timeout=_SOON_S) == 8
     cluster.begin(asyncio.sleep(0)).result()  # so that it is known
