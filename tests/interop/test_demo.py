@@ -56,7 +56,8 @@ def test_results_on_apache_kafka_and_one_that_was_forged(both: tuple[Side, Side]
         assert seen.startswith("topics: 18 made")
         forge(bootstrap)
         out, err = demo.communicate()
-    assert (demo.returncode, err) == (1, ""), out
+    logs = [log.read_text() for log in tmp_path.rglob("*.log")]  # left where a part has ended by itself
+    assert (demo.returncode, err) == (1, ""), "\n".join([out, *logs])
     rows = [line.split() for line in out.splitlines()]
     found = {row[0]: row[1:] for row in rows if row and row[0] in JOBS and len(row) == 4}
     assert list(found) == list(JOBS)

@@ -5,11 +5,14 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from odradek.demo.children import Child, ChildEnded, python_command
+from odradek.demo.jobs_setting import DRAIN, JobsSetting, spark_configs
 from odradek.pipelines.registry import JOBS
 
 COMMAND = [sys.executable, "-m", "odradek", "demo", "--no-browser", "--events-per-second", "60"]
@@ -126,3 +129,18 @@ def test_where_a_part_dies_one_line_says_so(tmp_path: Path, line: str, argument:
     assert log.is_file()
     assert list(tmp_path.iterdir()) == [log.parent.parent]
     assert list(log.parent.parent.iterdir()) == [log.parent]
+
+
+def test_jobs_that_do_not_end_are_given_up_and_the_log_has_what_they_were_at(tmp_path: Path) -> None:
+    no_broker, master = "127.0.0.1:1", "local[1]"
+    configs = spark_configs(tmp_path, master, 60)
+    setting = JobsSetting(no_broker, str(tmp_path / "checkpoints"), master, configs, drain_s=1)
+    jobs = Child("the jobs", python_command("odradek.demo.jobs", setting.as_argument()), tmp_path / "log", os.environ)
+    jobs.tell(DRAIN)
+    os.waitid(os.P_PID, jobs.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(ChildEnded, match="status 1: the jobs have not read what is left within 1 s"):
+        jobs.check()
+    jobs.stop(time.monotonic())
+    told = (tmp_path / "log").read_text()
+    assert "in _await_cluster" in told
+    assert "Full thread dump" in told

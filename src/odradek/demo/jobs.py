@@ -5,13 +5,16 @@ of its standard input it stops, and leaves no Java behind.
 """
 
 import contextlib
+import faulthandler
 import logging
 import os
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from typing import TextIO
 
 from py4j.protocol import Py4JError
@@ -27,6 +30,7 @@ from odradek.pipelines.runner import run_all
 from odradek.process.log_lines import LineFormat
 
 _JAVA_END_S = 5.0
+_JAVA_TELLS_S = 1.0
 _EXIT_FAILED = 1
 
 
@@ -71,7 +75,7 @@ def main(argument: str) -> int:
         orders.is_up = True
         _say(messages, UP)
         try:
-            _run(spark, setting, orders, messages)
+            _run(spark, setting, orders, messages, java)
         except (Py4JError, OSError, EOFError):
             java.check()
             raise
@@ -83,7 +87,7 @@ def main(argument: str) -> int:
     return 0
 
 
-def _run(spark: SparkSession, setting: JobsSetting, orders: Orders, messages: TextIO) -> None:
+def _run(spark: SparkSession, setting: JobsSetting, orders: Orders, messages: TextIO, java: "_Java") -> None:
     jobs = list(JOBS.values())
     running = Setting(
         setting.bootstrap, setting.checkpoint, starts_max=setting.starts_max, interval_s=setting.interval_s
@@ -91,10 +95,30 @@ def _run(spark: SparkSession, setting: JobsSetting, orders: Orders, messages: Te
     run_all(spark, jobs, running, orders.stop_running)
     if orders.is_draining:
         # From their checkpoints, as after any other stop, to the end of what is there.
-        run_all(spark, jobs, replace(running, once=True), orders.stop_draining)
+        with _no_longer_than(setting.drain_s, java):
+            run_all(spark, jobs, replace(running, once=True), orders.stop_draining)
         if not orders.over.is_set():
             _say(messages, DRAINED)
             orders.over.wait()
+
+
+@contextlib.contextmanager
+def _no_longer_than(seconds: float, java: "_Java") -> Iterator[None]:
+    """Else the process ends, and its log has what each of its threads and those of Java were at."""
+
+    def give_up() -> None:
+        faulthandler.dump_traceback()
+        java.tell_threads()
+        _say(sys.stderr, f"odradek: the jobs have not read what is left within {seconds:g} s")
+        os._exit(_EXIT_FAILED)
+
+    timer = Timer(seconds, give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class JavaEnded(OdradekError):
@@ -114,6 +138,11 @@ class _Java:
         """For who has lost the connection to it. Raises JavaEnded."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             raise JavaEnded(self._process.wait(_JAVA_END_S))
+
+    def tell_threads(self) -> None:
+        """To standard error, where there is time for it."""
+        self._process.send_signal(signal.SIGQUIT)
+        time.sleep(_JAVA_TELLS_S)
 
     def end(self, spark: SparkSession) -> None:
         self._may_end.set()

@@ -14,6 +14,8 @@ _STARTS_MAX = 100
 """Spark gives a Python process ten seconds to start: a slow machine needs more tries. What cannot pass ends at once."""
 _INTERVAL_S = 2.0
 """Between batches: eight jobs share two cores with the broker, the page and the simulators."""
+_DRAIN_S = 600.0
+"""For what takes half a minute on a slow machine. Else one would wait for it as long as jobs are started again."""
 _FEW_EVENTS = 1_000
 """A second. So few are read faster in the first minutes if Java compiles them quickly, not well: a quarter less CPU."""
 _SOCKET_DIRECTORY_MAX = 60
@@ -28,6 +30,7 @@ class JobsSetting:
     configs: dict[str, str]
     starts_max: int = _STARTS_MAX
     interval_s: float = _INTERVAL_S
+    drain_s: float = _DRAIN_S
 
     def as_argument(self) -> str:
         return json.dumps(asdict(self))
