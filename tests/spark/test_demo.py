@@ -142,5 +142,5 @@ def test_jobs_that_do_not_end_are_given_up_and_the_log_has_what_they_were_at(tmp
         jobs.check()
     jobs.stop(time.monotonic())
     told = (tmp_path / "log").read_text()
-    assert "in _await_cluster" in told
+    assert "in run_all" in told
     assert "Full thread dump" in told

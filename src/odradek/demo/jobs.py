@@ -30,7 +30,8 @@ from odradek.pipelines.runner import run_all
 from odradek.process.log_lines import LineFormat
 
 _JAVA_END_S = 5.0
-_JAVA_TELLS_S = 1.0
+_JAVA_TELLS_S = 10.0
+"""Who has waited for minutes waits for this too, and nobody says when Java has told all."""
 _EXIT_FAILED = 1
 
 
@@ -140,7 +141,7 @@ class _Java:
             raise JavaEnded(self._process.wait(_JAVA_END_S))
 
     def tell_threads(self) -> None:
-        """To standard error, where there is time for it."""
+        """To standard error. Java does so beside all else, and ends when we do."""
         self._process.send_signal(signal.SIGQUIT)
         time.sleep(_JAVA_TELLS_S)
 
