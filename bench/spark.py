@@ -32,6 +32,8 @@ from odradek.testing.apache_kafka import VERSION, Unavailable
 OURS, THEIRS = "odradek's", "Spark's connector"
 MANY, FEW = "ten times the rows", "few rows"
 FORMATS = {OURS: "odradek", THEIRS: "kafka"}
+CLOCK = "clock"
+"""The format of a source in Python that asks nobody: see `spark_clock.py`."""
 NOT_ABOVE = at_most(1, "not above")
 GROWTH_PARTITIONS = (1, 6, 60)
 GROWTH_CORES = (1, 2)
@@ -155,7 +157,8 @@ def measure_stream(stage: Stage) -> None:
 
 
 def measure_stream_of_one(stage: Stage) -> None:
-    _measure_stream(stage, "stream", 1, "foreachBatch", NOT_ABOVE)
+    """With events of the clock in the same rounds: what is left of the time then, no source in Python can save."""
+    _measure_stream(stage, "stream", 1, "foreachBatch", NOT_ABOVE, with_clock=True)
 
 
 def measure_stream_moved(stage: Stage) -> None:
@@ -168,23 +171,31 @@ def measure_stream_to_topic(stage: Stage) -> None:
     _measure_stream(stage, "stream_to_sink", 1, "a topic", at_most(1.5))
 
 
-def _measure_stream(stage: Stage, work: str, partitions: int, target: str, bar: Bar, **given: bool) -> None:
+def _measure_stream(
+    stage: Stage, work: str, partitions: int, target: str, bar: Bar, *, with_clock: bool = False, **given: bool
+) -> None:
     what = f"{RATE:,} events/s in {partitions} partition{'s' if partitions > 1 else ''} to {target}"
     load = {"rounds": stage.sizes.rounds * STREAM_TIMES, "rate": RATE, "seconds": stage.sizes.stream_s, **given}
+    formats = [FORMATS[THEIRS], FORMATS[OURS], *([CLOCK] if with_clock else [])]
     for broker, running_broker in stage.brokers.items():
         options = {"kafka.bootstrap.servers": running_broker.address}
-        sides = (THEIRS, OURS)
         jobs = [
             {
-                "format": FORMATS[side],
-                "options": options | {"subscribe": "-".join((work, str(partitions), *given, FORMATS[side]))},
+                "format": each,
+                "options": options | {"subscribe": "-".join((work, str(partitions), *given, each))},
                 "partitions": partitions,
             }
-            for side in sides
+            for each in formats
         ]
-        for side, found in zip(sides, run_spark(work, jobs=jobs, **load)["found"], strict=True):
-            for got, cut in itertools.product(found, ("p50", "p99")):
-                stage.add(f"{what}, {cut}, on {broker}", side, got[f"{cut}_ms"], "ms", bar)
+        theirs, *found = run_spark(work, jobs=jobs, **load)["found"]
+        rows = [
+            (f"{what}, {{}}, on {broker}", bar),
+            (f"the same with events of the clock, {{}}, beside {broker}", NO_BAR),
+        ]
+        for (row, rows_bar), ours in zip(rows, found, strict=False):
+            for cut, (side, taken) in itertools.product(("p50", "p99"), ((THEIRS, theirs), (OURS, ours))):
+                for got in taken:
+                    stage.add(row.format(cut), side, got[f"{cut}_ms"], "ms", rows_bar)
 
 
 def measure_write(stage: Stage) -> None:
@@ -235,9 +246,13 @@ PARTS: dict[str, Callable[[Stage], None]] = {
 
 def run_spark(name: str, **parameters: Any) -> Any:
     """In a process of its own, which has both connectors."""
-    script = str(Path(__file__).with_name("spark_load.py"))
+    script = Path(__file__).with_name("spark_load.py")
     done = subprocess.run(
-        [sys.executable, script, name, json.dumps(parameters)], capture_output=True, text=True, check=False
+        [sys.executable, str(script), name, json.dumps(parameters)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(script.parent)},  # Spark's processes import the source of the clock
     )
     if done.returncode != 0:
         said = "\n".join(line for line in done.stderr.splitlines() if not line.startswith("\tat "))

@@ -1,8 +1,8 @@
 """The Spark side of `./run bench spark`: pieces of work in one session, in a process of its own.
 
 Not to be run by hand: `spark_load.py NAME PARAMETERS`, where the parameters are JSON. Prints one line of JSON. A job is
-a dictionary: `format` (kafka is Spark's own connector, odradek is ours), `options`, and the number of `rows` that must
-come out, so that a query that reads less is no fast one.
+a dictionary: `format` (kafka is Spark's own connector, odradek is ours, clock is in `spark_clock.py`), `options`, and
+the number of `rows` that must come out, so that a query that reads less is no fast one.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import quantiles
@@ -21,6 +21,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from raw import Raw
+from spark_clock import ClockSource
 from spark_topics import SENT_AT, create
 
 import odradek.spark
@@ -222,6 +223,8 @@ def _in_turn(
 
 
 def _stream_once(spark: SparkSession, job: Job, rate: int, seconds: int) -> dict[str, float]:
+    if job["format"] == ClockSource.name():
+        return _clock_once(spark, job, rate, seconds)
     late_ms: list[float] = []
 
     def take(batch: DataFrame, _number: int) -> None:
@@ -233,6 +236,30 @@ def _stream_once(spark: SparkSession, job: Job, rate: int, seconds: int) -> dict
         query = _following(spark, job).writeStream.option("checkpointLocation", checkpoint).foreachBatch(take).start()
         _run_under_load(query, job, rate, seconds)
     return _percentiles(late_ms, rate * seconds)
+
+
+def _clock_once(spark: SparkSession, job: Job, rate: int, seconds: int) -> dict[str, float]:
+    """Of the events that the clock makes while as many are sent, which nobody reads."""
+    seen: list[tuple[int, int]] = []
+
+    def take(batch: DataFrame, _number: int) -> None:
+        sent = _sent_ns(batch)
+        now = time.time_ns()
+        seen.extend((when, now) for when in sent)
+
+    spark.dataSource.register(ClockSource)
+    events = spark.readStream.format(ClockSource.name()).option("rate", rate).load()
+    with tempfile.TemporaryDirectory(prefix="odradek-bench-") as checkpoint:
+        query = events.writeStream.option("checkpointLocation", checkpoint).foreachBatch(take).start()
+        try:
+            _await_rows(query, seen)
+            begin = time.time_ns()
+            _produce(job, rate, seconds)
+            end = time.time_ns()
+        finally:
+            query.stop()
+    late_ms = [(now - when) / 1e6 for when, now in seen if begin <= when and now <= end]
+    return _percentiles(late_ms, len(late_ms))
 
 
 def _stream_to_sink_once(spark: SparkSession, job: Job, rate: int, seconds: int) -> dict[str, float]:
@@ -273,6 +300,14 @@ def _await_idle(query: Any) -> None:
     while query.status["message"] != "Waiting for data to arrive" or not query.recentProgress:
         if time.perf_counter() > deadline or query.exception():
             raise RuntimeError(f"the query did not get going: {query.status} {query.exception()}")
+        time.sleep(_POLL_S)
+
+
+def _await_rows(query: Any, seen: Sequence[object]) -> None:
+    deadline = time.perf_counter() + _WAIT_S
+    while not seen:
+        if time.perf_counter() > deadline or query.exception():
+            raise RuntimeError(f"the query has no rows: {query.status} {query.exception()}")
         time.sleep(_POLL_S)
 
 
