@@ -93,10 +93,13 @@ def test_nothing_to_read(spark: SparkSession, odradek_shared_broker: RunningBrok
     assert table(spark, odradek_shared_broker, subscribe="batch-empty").count() == 0
 
 
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
 def test_filters_narrow_what_is_fetched(spark: SparkSession, odradek_shared_broker: RunningBroker, topic: str) -> None:
     # A session of its own, that never called register: Spark finds the source by the name of its module.
     other = spark.newSession()
-    rows = table(other, odradek_shared_broker, subscribe=topic)
+    rows = table(other, odradek_shared_broker, subscribe=topic, narrowByFilters="true")
     late = f.col("timestamp") >= f.timestamp_millis(f.lit(NOON_MS + 25_000))
     filters = [
         (f.col("partition") == 1, 10, 1),
@@ -107,11 +110,25 @@ def test_filters_narrow_what_is_fetched(spark: SparkSession, odradek_shared_brok
     ]
     for condition, count, _ in filters:
         assert rows.where(condition).count() == count
-    other.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    other.conf.set(PUSHDOWN, "true")
     assert rows.count() == 30
     for condition, count, pieces in filters:
         kept = rows.where(condition)
         assert (kept.count(), kept.rdd.getNumPartitions()) == (count, pieces)
+
+
+@pytest.mark.parametrize("pushdown", ["true", "false"])
+def test_a_filter_takes_no_rows_from_others_of_the_same_frame(
+    spark: SparkSession, odradek_shared_broker: RunningBroker, topic: str, pushdown: str
+) -> None:
+    """Spark keeps one plan for all scans of a `load()`: a narrowed one would be that of the last filter."""
+    other = spark.newSession()
+    other.conf.set(PUSHDOWN, pushdown)
+    rows = table(other, odradek_shared_broker, subscribe=topic)
+    one, two = rows.where("partition = 1"), rows.where("partition = 2")
+    assert one.union(two).count() == 20
+    assert one.select("offset").join(two.select("offset"), "offset").count() == 10
+    assert (rows.where("offset < 2").count(), rows.count()) == (6, 30)
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,11 @@ class BatchReader(DataSourceReader):
 
 
 class FilteringBatchReader(BatchReader):
-    """A class of its own: Spark refuses a reader that takes filters while it is not to push them down."""
+    """A class of its own: Spark refuses a reader that takes filters while it is not to push them down.
+
+    Only for who asks for it: Spark 4.3 uses the plan of the last filter for every scan of the same `load()`, also for
+    those with another filter or with none.
+    """
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         """All are given back, so that Spark applies them too: what is fetched is only narrowed."""

@@ -21,6 +21,7 @@ _PER_TRIGGER = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay
 _ENDINGS = ("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
 _STRATEGY = "startingOffsetsByTimestampStrategy"
 _RESOLVE = "resolveOffsets"
+_NARROW = "narrowByFilters"
 _PLAIN = (
     *_SUBSCRIPTIONS,
     *("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets", _STRATEGY),
@@ -28,7 +29,7 @@ _PLAIN = (
     *_PER_TRIGGER,
     *("failOnDataLoss", "minPartitions", "maxPartitions", "maxRecordsPerPartition", "groupIdPrefix"),
     *("includeHeaders", "columns"),
-    _RESOLVE,
+    *(_RESOLVE, _NARROW),
     *("kafkaConsumer.pollTimeoutMs", "fetchOffset.numRetries", "fetchOffset.retryIntervalMs"),
 )
 BOOTSTRAP = "kafka.bootstrap.servers"
@@ -83,6 +84,8 @@ class SourceOptions:
     """Where a time to start at has no record at or after it: start at the end, else that is an error."""
     resolve_when_read: bool
     """Each task of a batch query looks up where its partition starts and ends, not the planner."""
+    narrow_by_filters: bool
+    """Filters that Spark pushes down narrow what is fetched."""
     pieces_min: int | None
     piece_rows_max: int | None
     tasks_max: int | None
@@ -129,6 +132,7 @@ def source_options(options: Mapping[str, str], *, streaming: bool | None) -> Sou
         ending=ending,
         latest_if_none_so_late=strategy == "latest",
         resolve_when_read=_resolve_when_read(given, starting, ending, streaming),
+        narrow_by_filters=_narrow_by_filters(given, streaming),
         pieces_min=given.whole("minPartitions"),
         piece_rows_max=given.whole("maxRecordsPerPartition"),
         tasks_max=_tasks_max(given),
@@ -239,6 +243,13 @@ def _resolve_when_read(given: GivenOptions, starting: Edge, ending: Edge, stream
     return True
 
 
+def _narrow_by_filters(given: GivenOptions, streaming: bool | None) -> bool:
+    wanted = given.flag(_NARROW, False)
+    if wanted and streaming:
+        raise InvalidOption(_NARROW, "Spark pushes no filters to a stream", "leave it out")
+    return wanted
+
+
 def _check_order(starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int], option: str) -> None:
     for partition in sorted(starts.keys() ^ ends.keys()):
         raise InvalidOption(option, f"{partition} has a start or an end, not both", "name the same partitions in both")
@@ -283,7 +294,9 @@ def _reading(given: GivenOptions) -> ReadSetting:
         fetch_wait_ms=default.fetch_wait_ms if wait_ms is None else wait_ms,
         timeout_s=_seconds(given, "kafkaConsumer.pollTimeoutMs", default.timeout_s),
         request_timeout_s=_seconds(given, "kafka.request.timeout.ms", default.request_timeout_s, INT32_MAX),
-        connect_timeout_s=_seconds(given, "kafka.socket.connection.setup.timeout.ms", default.connect_timeout_s),
+        connect_timeout_s=_seconds(
+            given, "kafka.socket.connection.setup.timeout.ms", default.connect_timeout_s, INT32_MAX
+        ),
         client_id=given.text("kafka.client.id") or default.client_id,
     )
 

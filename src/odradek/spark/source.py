@@ -65,7 +65,8 @@ class OdradekSource(DataSource):
 
         with told_in_one_line():
             options = self._checked(streaming=False, schema=schema)
-            return FilteringBatchReader(options) if _is_filtering() else BatchReader(options)
+            narrows = options.narrow_by_filters and _is_filtering()
+            return FilteringBatchReader(options) if narrows else BatchReader(options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from odradek.spark.given_options import InvalidOption

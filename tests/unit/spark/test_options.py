@@ -126,6 +126,7 @@ def test_options_of_kafkas_consumer_reach_the_reader() -> None:
         ({"minPartitions": "-1"}, "minPartitions"),
         ({"maxRecordsPerPartition": "x"}, "maxRecordsPerPartition"),
         ({"maxPartitions": "0"}, "maxPartitions"),
+        ({"kafka.socket.connection.setup.timeout.ms": "10000000000000"}, "kafka.socket.connection.setup.timeout.ms"),
         ({"maxPartitions": "2", "minPartitions": "2"}, "maxPartitions"),
         ({"maxPartitions": "2", "maxRecordsPerPartition": "100"}, "maxPartitions"),
         ({"failOnDataLoss": "maybe"}, "failOnDataLoss"),
@@ -226,3 +227,10 @@ def test_offsets_that_tasks_look_up() -> None:
             batch(resolveOffsets="read", **refused)
     with pytest.raises(InvalidOption, match="option resolveOffsets: a stream looks for new offsets"):
         stream(resolveOffsets="read")
+
+
+def test_filters_narrow_only_a_batch_that_asks_for_it() -> None:
+    assert batch(narrowByFilters="true").narrow_by_filters
+    assert not batch().narrow_by_filters
+    with pytest.raises(InvalidOption, match="option narrowByFilters: Spark pushes no filters to a stream"):
+        stream(narrowByFilters="true")
