@@ -1,6 +1,7 @@
 """What a stream was to read and cannot any more: expired, truncated, deleted, or replaced by another topic."""
 
 import logging
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from odradek.model.topic_partition import TopicPartition
@@ -54,6 +55,18 @@ def find_unknown_starts(start: Position, end: Position, *, or_equal: bool) -> li
         for partition, offset in end.offsets.items()
         if offset < start.offsets.get(partition, -1) + or_equal and start.is_same_topic(end, partition.topic)
     ]
+
+
+def find_expired_starts(
+    start: Position, end: Position, extent: Extent, named: Mapping[TopicPartition, int]
+) -> list[Loss]:
+    """Of such a batch, where its start was looked up and not `named`: all that is left may not be all there was."""
+    found = []
+    for partition, ends_at in end.offsets.items():
+        at = start.offsets.get(partition, 0)
+        if 0 < at < ends_at and at == extent.earliest.get(partition) and at != named.get(partition):
+            found.append(Loss(partition, at, at, StartUnknown(str(partition), ends_at, at)))
+    return found
 
 
 def begin_at(start: Position, extent: Extent) -> dict[TopicPartition, int]:

@@ -9,7 +9,8 @@ from typing import Any
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.ahead import NOTHING, with_found
 from odradek.spark.cluster import Cluster, Extent
-from odradek.spark.losses import Losses, begin_at, find_losses, find_unknown_starts
+from odradek.spark.edges import AtOffsets
+from odradek.spark.losses import Losses, begin_at, find_expired_starts, find_losses, find_unknown_starts
 from odradek.spark.offsets import Position
 from odradek.spark.options import SourceOptions
 from odradek.spark.planning import limit_bytes, limit_rows, split
@@ -129,6 +130,9 @@ class StreamDriver:
         if extent is None or not all(each in extent.latest for each in end.offsets):
             known = {each: start.offsets.get(each, 0) for each in end.offsets}
             extent = self._watch.look_around(Position(known, start.topic_ids))
+        if has_no_start:
+            named = self._options.starting.offsets if isinstance(self._options.starting, AtOffsets) else {}
+            self._losses.report(find_expired_starts(start, end, extent, named))
         self._losses.report(find_losses(_shared(start, end), extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         found = [

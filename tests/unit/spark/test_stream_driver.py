@@ -413,6 +413,21 @@ def test_nor_is_one_behind_which_nothing_has_come_since(stage: Stage) -> None:
     assert [(each.start, each.end) for each in stage.driver().ranges(stage.driver().initial(), end)] == [(0, 5)]
 
 
+def test_nor_is_one_whose_beginning_may_have_expired(stage: Stage) -> None:
+    stage.create()
+    stage.produce(8)
+    end = Position.from_json({stage.topic: {"0": 8}})
+    stage.expire(3)
+    for options in ({"startingOffsets": "earliest"}, {"startingTimestamp": "1"}):
+        driver = stage.driver(**options)
+        with pytest.raises(StartUnknown, match=rf"{stage.topic}-0 .* ends at 8.* would start at 3"):
+            driver.ranges(driver.initial(), end)
+        lenient = stage.driver(**options, failOnDataLoss="false")
+        assert [(each.start, each.end) for each in lenient.ranges(lenient.initial(), end)] == [(3, 8)]
+    named = stage.driver(startingOffsets=json.dumps({stage.topic: {"0": 3}}))
+    assert [(each.start, each.end) for each in named.ranges(named.initial(), end)] == [(3, 8)]
+
+
 def test_a_topic_made_again_is_noticed_though_it_has_as_many_records(stage: Stage) -> None:
     stage.create()
     stage.produce(5)

@@ -57,8 +57,8 @@ class StartUnknown(Lost):
         super().__init__(
             f"{place} has a first batch that was not finished, and ends at {end}, while a query that starts now would "
             f"start at {start_now}: where the batch started is not in the checkpoint",
-            "finish it with what began it, or start anew with another checkpoint; with failOnDataLoss=false its rows "
-            "are skipped",
+            "finish it with what began it, or start anew with another checkpoint; with failOnDataLoss=false it has "
+            "what is there between the two",
         )
 
 
