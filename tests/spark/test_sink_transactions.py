@@ -4,6 +4,7 @@ No Spark is needed here: a task is a call, and one that dies is one that is not 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -11,12 +12,13 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from odradek.client.transactions import TransactionView, describe_transactions
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.sink.errors import BadReplay, BadRow, Fenced, SinkError
+from odradek.spark.sink.errors import BadReplay, BadRow, CannotCommit, Fenced, SinkError
 from odradek.spark.sink.layout import Layout
 from odradek.spark.sink.link import Link
+from odradek.spark.sink.marker import Marker
 from odradek.spark.sink.prepared import Job, Prepared
 from odradek.spark.sink.task import Task, real_surroundings
-from odradek.spark.sink.transaction import Transaction, end, read_marker, take_id
+from odradek.spark.sink.transaction import Transaction, end, leave_marker, read_marker, take_id
 from odradek.spark.sink.writers import BatchSink
 from odradek.testing.broker import RunningBroker, running_broker
 from odradek.testing.committed_values import committed_values
@@ -172,6 +174,47 @@ def test_transactions_of_tasks_that_were_killed_are_aborted(
     assert {view.state for view in views if isinstance(view, TransactionView)} <= {"CompleteAbort", "Empty"}
     assert not caplog.records, "of task 1, which never began, there is nothing to tell"
     assert found(broker, topic) == []
+
+
+def test_one_that_is_about_to_begin_is_fenced_as_well(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    """Spark lets a task whose job has failed go on for seconds."""
+    options = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic, "exactlyOnce": "true"}
+    sink = BatchSink(options, StructType([StructField("value", BinaryType())]), overwrite=False)
+    assert sink.job is not None
+    client, transactional_id = driver.link.client, sink.job.transactional_id(driver.once.prefix, 0)
+    late: Transaction = driver.link.call(take_id(client, transactional_id, 60_000))
+    sink.abort([None])
+    with pytest.raises(Fenced):
+        driver.link.call(leave_marker(client, late, TopicPartition(topic, 0), Marker(0, 1, 1)))
+
+
+def test_a_batch_write_with_a_transaction_that_is_over_commits_nothing(
+    broker: RunningBroker, driver: Driver, topic: str
+) -> None:
+    driver.of_query = False
+    prepared = driver.prepare(0, FIRST, SECOND, THIRD)
+    over = prepared[1].transaction
+    assert over is not None
+    driver.link.call(end(driver.link.client, over, commit=False))  # as the broker does when its time is over
+    with pytest.raises(CannotCommit, match=r"-1 is not open any more, so nothing was committed.*transaction\.timeout"):
+        driver.commit(prepared)
+    driver.abort(prepared)
+    assert found(broker, topic) == []
+    driver.commit(driver.prepare(0, FIRST, SECOND, THIRD))
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
+def test_a_topic_for_markers_that_is_not_there_is_told_before_any_row_is_read(driver: Driver) -> None:
+    once = replace(driver.once, marker_topic="nowhere")
+    options = replace(driver.options, metadata_timeout_s=0.2)
+    task = Task(options, Layout(value=0, topic_name=options.topic), real_surroundings(driver.link))
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        pytest.fail("a row was asked for")
+        yield
+
+    with pytest.raises(SinkError, match="cannot write to topic nowhere: it does not exist"):
+        task.prepare(rows(), once, Job("query", 0), 0)
 
 
 def test_a_version_before_the_last_is_refused(broker: RunningBroker, driver: Driver, topic: str) -> None:

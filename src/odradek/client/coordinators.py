@@ -9,6 +9,7 @@ from odradek.client.client import Client
 from odradek.client.cluster import Coordinator
 from odradek.client.errors import ClientError, Refused, TooOld, refusal
 from odradek.model.address import Address
+from odradek.model.error_code import ErrorCode
 from odradek.model.errors import UnsupportedVersion
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 
@@ -70,6 +71,13 @@ async def ask_coordinators(
     return {each: found[each] for each in keys}
 
 
+def _has_left(error: ClientError) -> Refused | None:
+    """Whoever named it as the coordinator was a moment behind: that is for another look, and passes."""
+    if isinstance(error, Refused) and error.code is ErrorCode.BROKER_NOT_AVAILABLE:
+        return Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, error.message)
+    return None
+
+
 def _passes(outcome: object) -> bool:
     return isinstance(outcome, ClientError) and outcome.is_passing
 
@@ -87,7 +95,7 @@ async def _ask_once(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) ->
         try:
             return await ask(coordinator, some)
         except ClientError as error:
-            return dict.fromkeys(some, error)
+            return dict.fromkeys(some, _has_left(error) or error)
         except UnsupportedVersion as error:
             return dict.fromkeys(some, TooOld(f"the broker is too old: {error}"))
 

@@ -9,7 +9,7 @@ from odradek.client.errors import ClientError, Refused
 from odradek.client.transactions import ONGOING, TransactionView, describe_transactions, fence
 from odradek.model.error_code import ErrorCode
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.sink.errors import BadReplay, SinkError
+from odradek.spark.sink.errors import BadReplay, CannotCommit, SinkError
 from odradek.spark.sink.marker import Marker
 from odradek.spark.sink.options import ExactlyOnce
 from odradek.spark.sink.prepared import Prepared
@@ -27,10 +27,13 @@ async def commit_all(client: Client, prepared: Sequence[Prepared], once: Exactly
     batch is committed before that is known, and a driver whose tasks were fenced by those of another commits nothing.
 
     A crash before task 0 is committed: nothing of the batch is; all of it is written anew. Behind that: the tasks that
-    are committed say so to their next attempts, and the others are written anew.
+    are committed say so to their next attempts, and the others are written anew. A batch write may have no next
+    attempt: where one of its transactions is over already, nothing of it is committed.
     """
     first, *others = sorted(prepared, key=lambda each: each.task)
     tasks = len(prepared)
+    if not first.job.of_query:
+        await _check_open(client, [each.transaction for each in prepared if each.transaction is not None], once)
     if first.transaction is not None:
         await _commit_first(client, first, first.transaction, tasks, once)
     elif first.before is not None:
@@ -43,6 +46,25 @@ async def commit_all(client: Client, prepared: Sequence[Prepared], once: Exactly
     failures = await _each([each.transaction for each in others if each.transaction is not None], commit)
     if failures:
         raise failures[0]
+
+
+async def _check_open(client: Client, transactions: Sequence[Transaction], once: ExactlyOnce) -> None:
+    """Raises CannotCommit where one cannot be committed any more. Brokers that cannot tell are taken at their word
+    when it is committed."""
+    views = await describe_transactions(client, [each.transactional_id for each in transactions])
+    for each in transactions:
+        view = views[each.transactional_id]
+        if isinstance(view, TransactionView) and not _is_open(each, view):
+            raise CannotCommit(
+                f"the transaction of {each.transactional_id} is not open any more, so nothing was committed: it took "
+                f"longer than kafka.transaction.timeout.ms, {once.timeout_ms} ms, or another write has the same "
+                "txnAppId; raise the one, or mend the other, and write again"
+            )
+
+
+def _is_open(transaction: Transaction, view: TransactionView) -> bool:
+    is_same = (view.producer_id, view.epoch) == (transaction.producer_id, transaction.epoch)
+    return is_same and view.state == ONGOING
 
 
 async def _commit_first(
@@ -64,12 +86,13 @@ async def abort_all(client: Client, prepared: Sequence[Prepared]) -> None:
 
 
 async def abort_ids(client: Client, transactional_ids: Sequence[str]) -> None:
-    """Of tasks that were stopped while they wrote, which Spark does by killing them: readers of committed records would
-    wait for the timeouts of their transactions. Others that are asked for have none that is open, or never began."""
+    """Of tasks that were stopped while they wrote, which Spark does by killing them a while later: readers of committed
+    records would wait for the timeouts of their transactions. Those that have none that is open are fenced as well: one
+    may be about to begin it. Others that are asked for never took their id."""
     views = await describe_transactions(client, transactional_ids)
     for transactional_id, view in views.items():
         if isinstance(view, TransactionView):
-            failure = await fence(client, view) if view.state == ONGOING else None
+            failure = await fence(client, view)
         else:
             failure = None if _is_unknown(view) else view
         if failure is not None:

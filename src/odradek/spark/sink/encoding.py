@@ -134,7 +134,11 @@ class Encoder:
         if column.null_count:
             raise self._bad(_first(column.is_null()), "its topic is null; give a topic, or set the option topic")
         codes = pc.dictionary_encode(column)
-        lines = [self._topics.line_of(name) for name in codes.dictionary.to_pylist()]
+        try:
+            names = codes.dictionary.to_pylist()
+        except UnicodeDecodeError:
+            raise self._bad(_first_no_text(column), "its topic is not UTF-8") from None
+        lines = [self._topics.line_of(name) for name in names]
         found: Places = np.array(lines, np.int64)[codes.indices.to_numpy()]
         return found
 
@@ -234,6 +238,16 @@ class _Topics:
 
 def _first(flags: Any) -> int:
     return int(flags.to_numpy(zero_copy_only=False).argmax())
+
+
+def _first_no_text(column: Any) -> int:
+    """The first row whose bytes are no UTF-8."""
+    for row, value in enumerate(column.cast("binary").to_pylist()):
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            return row
+    raise AssertionError("all of it is text")
 
 
 def _is_null(column: Any) -> NDArray[np.bool_]:

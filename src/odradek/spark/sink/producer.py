@@ -115,6 +115,8 @@ class Producer:
         self._version_max = version_max
         self._begun = set[TopicPartition]()
         """Where brokers have taken a batch of it."""
+        self._sent = set[Batch]()
+        """And were not told to be taken: brokers may have them or not."""
         self._sequences: dict[TopicPartition, int] = {}
         self._topics: dict[str, TopicView] = {}
         self._batch_bytes_max: dict[str, int | None] = {}
@@ -176,6 +178,10 @@ class Producer:
             resource_type=ResourceType.TOPIC, resource_name=topic, configuration_keys=(_BATCH_BYTES_MAX,)
         )
         response = await self._client.ask(DescribeConfigsRequest(resources=(wanted,)), DescribeConfigsResponse)
+        for result in response.results:
+            error = refusal(result.error_code, result.error_message)
+            if error is not None and error.is_passing:  # as from a broker that does not know a new topic yet
+                raise error
         found = {config.name: config.value for result in response.results for config in result.configs}
         value = found.get(_BATCH_BYTES_MAX)
         return None if value is None else int(value)
@@ -271,18 +277,22 @@ class Producer:
         """What is behind one that failed is not sent any more, and counts as failed for the same reason.
 
         The first batch of a partition is waited for: a broker that has taken none of this producer's there would take
-        the second for the first, if that one fails, and refuse it when it comes again.
+        the second for the first, if that one fails, and refuse it when it comes again. So is one that was sent before:
+        those that were sent with it may be there, and with five more behind it, its broker would not know it again.
         """
         slots = asyncio.Semaphore(_IN_FLIGHT_MAX if self.identity is not NOBODY else 1)
         failures: Failures = {}
         under_way = set[asyncio.Task[None]]()
-        first = set[TopicPartition]()
+        alone = set[TopicPartition]()
 
         async def send(request: Mapping[TopicPartition, Batch]) -> None:
+            self._sent.update(request.values())
             try:
                 failed = await self._send_request(leader, request)
                 failures.update(failed)
-                self._begun.update(place for place, batch in request.items() if batch not in failed)
+                taken = {place: batch for place, batch in request.items() if batch not in failed}
+                self._begun.update(taken)
+                self._sent.difference_update(taken.values())
             except ClientError as error:
                 failures.update(dict.fromkeys(request.values(), error))
             finally:
@@ -290,10 +300,10 @@ class Producer:
 
         async with asyncio.TaskGroup() as tasks:
             for request in _requests(batches, self._setting.request_bytes_max):
-                if not first.isdisjoint(request):
+                if not alone.isdisjoint(request):
                     if under_way:
                         await asyncio.wait(tuple(under_way))
-                    first.clear()
+                    alone.clear()
                 await slots.acquire()
                 if failures:
                     reason = next(iter(failures.values()))
@@ -301,7 +311,8 @@ class Producer:
                     failures |= dict.fromkeys(request.values(), unsent)
                     slots.release()
                 else:
-                    first |= request.keys() - self._begun
+                    alone |= request.keys() - self._begun
+                    alone |= {place for place, batch in request.items() if batch in self._sent}
                     under_way.add(sent := tasks.create_task(send(request), name=f"produce-{leader}"))
                     sent.add_done_callback(under_way.discard)
         return failures

@@ -72,13 +72,13 @@ class Task:
                 return prepared
             return replace(prepared, before=Before(marker.tasks, transaction))
         try:
+            self._link.call(producer.partitions_of(once.marker_topic))  # before any row is written for nothing
             self._send(rows, encoder, producer, transaction)
             if not encoder.row_count and number:
                 return Prepared(job, number, 0, 0, None)
             # Task 0 has a transaction even without rows: the driver commits it first, and what it finds fenced there
             # tells it that another has taken its place, before anything is committed.
             left = Marker(job.batch, encoder.row_count, encoder.row_hash)
-            self._link.call(producer.partitions_of(once.marker_topic))
             self._link.call(leave_marker(client, transaction, place, left))
         except BaseException as error:
             self._give_up(transaction, error)

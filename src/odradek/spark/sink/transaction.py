@@ -224,6 +224,8 @@ async def _work(
         said = f"cannot {what} the transaction of {transaction.transactional_id}: {error}"
         if isinstance(error, Refused) and error.code in _FENCED:
             raise Fenced(f"{said}: a later attempt has taken its place, or it was open for too long") from None
+        if isinstance(error, Refused) and error.code is ErrorCode.INVALID_TXN_STATE:
+            raise CannotWrite(f"{said}: it was open for too long; raise kafka.transaction.timeout.ms") from None
         raise CannotWrite(said) from None
 
 

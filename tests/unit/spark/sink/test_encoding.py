@@ -41,6 +41,12 @@ def test_a_null_topic_is_named_by_its_row() -> None:
         making.encode(pa.record_batch([["c", "d"], ["orders", None]], names=["value", "topic"]))
 
 
+def test_a_topic_that_is_no_text_is_named_by_its_row() -> None:
+    names = pa.array([b"orders", b"\xff"], pa.binary()).view(pa.string())
+    with pytest.raises(BadRow, match="row 1 of this task: its topic is not UTF-8"):
+        encoder(Layout(value=0, topic=1)).encode(pa.record_batch([["a", "b"], names], names=["value", "topic"]))
+
+
 def test_the_option_topic_beats_the_column() -> None:
     making = encoder(Layout(value=0, topic=1, topic_name="returns"))
     (batch,) = making.encode(pa.record_batch([["a", "b"], ["orders", None]], names=["value", "topic"]))

@@ -1,6 +1,7 @@
 """Batches come to their partitions in order, and each once, whatever a broker answers."""
 
 import asyncio
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from random import Random
@@ -44,6 +45,11 @@ Judge = Callable[[int, int], int | None]
 """From a partition and the sequence of a batch to the code of the answer; None for none at all."""
 
 
+LOST = -99
+"""In place of an answer: none comes, and a moment later the connection ends."""
+_LOST_S = 0.05
+
+
 class Stage:
     """A broker that keeps the sequences of what it took, as brokers do."""
 
@@ -58,7 +64,7 @@ class Stage:
         self.partitions = 2
         self.leader = 1
         self.config_answers: list[str | None] = []
-        """What max.message.bytes is; None to end the connection."""
+        """What max.message.bytes is; None to end the connection, nothing where the topic is not known yet."""
         self.broker = FakeBroker(self.answer)
 
     def answer(self, asked: Asked) -> None:
@@ -79,6 +85,9 @@ class Stage:
             if code is None:
                 asked.writer.close()
                 return
+            if code == LOST:
+                asyncio.get_running_loop().call_later(_LOST_S, asked.writer.close)
+                return
             if not code:
                 self.taken.setdefault(each.index, []).append(head.base_sequence)
             parts.append(PartitionProduceResponse(index=each.index, error_code=code, base_offset=0))
@@ -88,6 +97,12 @@ class Stage:
     def _tell_config(self, asked: Asked, value: str | None) -> None:
         if value is None:
             asked.writer.close()
+            return
+        if not value:
+            unknown = DescribeConfigsResult(
+                error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, resource_type=2, resource_name="orders", configs=()
+            )
+            asked.reply(DescribeConfigsResponse(results=(unknown,)))
             return
         told = DescribeConfigsResourceResult(
             name="max.message.bytes", value=value, read_only=False, is_sensitive=False, synonyms=()
@@ -153,9 +168,9 @@ def test_batches_of_different_partitions_go_together() -> None:
     assert stage.taken == {0: [0, 1, 2], 1: [0, 1]}
 
 
-def test_how_large_batches_may_be_is_asked_again_where_a_broker_was_lost() -> None:
+def test_how_large_batches_may_be_is_asked_again_where_a_broker_was_lost_or_does_not_know_yet() -> None:
     stage = Stage(once())
-    stage.config_answers = [None, "2000"]
+    stage.config_answers = [None, "", "2000"]
 
     async def run() -> None:
         async with stage.producing() as producer:
@@ -265,6 +280,29 @@ def test_what_follows_a_first_batch_that_was_not_taken_is_not_taken_for_the_firs
     deliver(stage, *(0,) * 9)
     assert stage.taken == {0: list(range(9))}
     assert len(stage.requests) == 10, "but the first, each was sent once"
+
+
+def test_a_batch_that_was_sent_before_is_under_way_alone() -> None:
+    """A broker knows the last five batches again. The first answer is lost while four behind it are taken, and then its
+    second one: with others behind it, it would not be among the five any more."""
+    known = deque[int](maxlen=5)
+    appended: list[int] = []
+    asked = Counter[int]()
+
+    def judge(_: int, sequence: int) -> int:
+        asked[sequence] += 1
+        if sequence not in known:
+            if sequence != len(appended):
+                return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+            appended.append(sequence)
+            known.append(sequence)
+        if sequence == 1 and asked[1] == 1:
+            return ErrorCode.REQUEST_TIMED_OUT
+        return LOST if asked[1] == 2 else 0
+
+    deliver(Stage(judge), *(0,) * 15)
+    assert appended == list(range(15))
+    assert asked[1] == 3
 
 
 def test_a_batch_that_was_there_already_counts_as_taken() -> None:

@@ -1,6 +1,7 @@
 """What coordinators answer, and what becomes of it."""
 
 import asyncio
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -33,13 +34,16 @@ class _Hurried(Random):
         return 0.0
 
 
-def join_with(*answers: tuple[ErrorCode, ErrorCode]) -> int:
-    """How often a coordinator was asked which gives these codes for the two partitions, one answer after the other."""
-    left = list(answers)
+def join_with(*answers: tuple[ErrorCode, ErrorCode], coordinators: Sequence[int] = ()) -> int:
+    """How often a coordinator was asked which gives these codes for the two partitions, one answer after the other.
+
+    `coordinators` are named before node 1 is, which is the only one."""
+    left, named = list(answers), [*coordinators]
 
     def answer(asked: Asked) -> None:
         if isinstance(asked.request, FindCoordinatorRequest):
-            found = Coordinator(key="query-0", node_id=1, host=broker.address.host, port=broker.address.port)
+            node_id = named.pop(0) if named else 1
+            found = Coordinator(key="query-0", node_id=node_id, host=broker.address.host, port=broker.address.port)
             asked.reply(FindCoordinatorResponse(coordinators=(found,)))
         elif isinstance(asked.request, AddPartitionsToTxnRequest):
             parts = tuple(
@@ -66,3 +70,8 @@ def test_a_partition_that_is_kept_out_by_another_does_not_hide_why() -> None:
     assert join_with((kept_out, unknown), (ErrorCode.NONE, ErrorCode.NONE)) == 2
     with pytest.raises(CannotWrite, match="TOPIC_AUTHORIZATION_FAILED"):
         join_with((kept_out, ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+
+
+def test_a_coordinator_that_has_left_the_cluster_is_looked_for_again() -> None:
+    """Brokers are asked by chance, and one may be a moment behind."""
+    assert join_with((ErrorCode.NONE, ErrorCode.NONE), coordinators=[2]) == 1
