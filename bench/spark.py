@@ -246,13 +246,9 @@ PARTS: dict[str, Callable[[Stage], None]] = {
 
 def run_spark(name: str, **parameters: Any) -> Any:
     """In a process of its own, which has both connectors."""
-    script = Path(__file__).with_name("spark_load.py")
+    script = str(Path(__file__).with_name("spark_load.py"))
     done = subprocess.run(
-        [sys.executable, str(script), name, json.dumps(parameters)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(script.parent)},  # Spark's processes import the source of the clock
+        [sys.executable, script, name, json.dumps(parameters)], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
         said = "\n".join(line for line in done.stderr.splitlines() if not line.startswith("\tat "))
