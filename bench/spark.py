@@ -157,7 +157,7 @@ def measure_stream(stage: Stage) -> None:
 
 
 def measure_stream_of_one(stage: Stage) -> None:
-    """With events of the clock in the same rounds: what is left of the time then, no source in Python can save."""
+    """With events of the clock in the same rounds: what they take is Spark's and PySpark's, with next to no source."""
     _measure_stream(stage, "stream", 1, "foreachBatch", NOT_ABOVE, with_clock=True)
 
 

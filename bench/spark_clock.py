@@ -1,7 +1,7 @@
 """A source of made-up events, one for each tick of the clock, that asks nobody and decodes nothing.
 
-What a stream of it takes, any stream from a source in Python takes: Spark's part, and PySpark's. It is in the table of
-`./run bench spark` next to streams that are read from a broker.
+What a stream of it takes is Spark's part and PySpark's, and little more: some calls of numpy and pyarrow for a batch.
+It is in the table of `./run bench spark` next to streams that are read from a broker.
 """
 
 import time

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import quantiles
@@ -254,7 +254,7 @@ def _clock_once(spark: SparkSession, job: Job, rate: int, seconds: int) -> dict[
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as checkpoint:
         query = events.writeStream.option("checkpointLocation", checkpoint).foreachBatch(take).start()
         try:
-            _await_rows(query, seen)
+            _await(query, lambda: bool(seen))
             begin = time.time_ns()
             _produce(job, rate, seconds)
             end = time.time_ns()
@@ -298,18 +298,14 @@ def _sent_ns(batch: DataFrame) -> list[int]:
 
 def _await_idle(query: Any) -> None:
     """The offsets to begin with are in the checkpoint."""
+    _await(query, lambda: query.status["message"] == "Waiting for data to arrive" and bool(query.recentProgress))
+
+
+def _await(query: Any, is_ready: Callable[[], bool]) -> None:
     deadline = time.perf_counter() + _WAIT_S
-    while query.status["message"] != "Waiting for data to arrive" or not query.recentProgress:
+    while not is_ready():
         if time.perf_counter() > deadline or query.exception():
             raise RuntimeError(f"the query did not get going: {query.status} {query.exception()}")
-        time.sleep(_POLL_S)
-
-
-def _await_rows(query: Any, seen: Sequence[object]) -> None:
-    deadline = time.perf_counter() + _WAIT_S
-    while not seen:
-        if time.perf_counter() > deadline or query.exception():
-            raise RuntimeError(f"the query has no rows: {query.status} {query.exception()}")
         time.sleep(_POLL_S)
 
 

@@ -51,7 +51,10 @@ async def commit_all(client: Client, prepared: Sequence[Prepared], once: Exactly
 async def _check_open(client: Client, transactions: Sequence[Transaction], once: ExactlyOnce) -> None:
     """Raises CannotCommit where one cannot be committed any more. Brokers that cannot tell are taken at their word
     when it is committed."""
-    views = await describe_transactions(client, [each.transactional_id for each in transactions])
+    try:
+        views = await describe_transactions(client, [each.transactional_id for each in transactions])
+    except ClientError as error:
+        raise CannotCommit(f"cannot ask for the transactions to commit, so nothing was committed: {error}") from None
     for each in transactions:
         view = views[each.transactional_id]
         if isinstance(view, TransactionView) and not _is_open(each, view):

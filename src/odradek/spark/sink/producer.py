@@ -116,7 +116,7 @@ class Producer:
         self._begun = set[TopicPartition]()
         """Where brokers have taken a batch of it."""
         self._sent = set[Batch]()
-        """And were not told to be taken: brokers may have them or not."""
+        """Batches that nobody has told to be taken: brokers may have them or not."""
         self._sequences: dict[TopicPartition, int] = {}
         self._topics: dict[str, TopicView] = {}
         self._batch_bytes_max: dict[str, int | None] = {}
