@@ -6,18 +6,34 @@ over a Unix socket (`session()` uses them, for their speed) it is an error at on
 """
 
 import socket
+import sys
+from functools import cache
 
 from pyspark import daemon
 
 _of_pyspark = daemon.worker
+_RUNS_TASKS = "pyspark.worker"
+"""The module, among those that daemons are started for."""
 
 
 def worker(sock: socket.socket, authenticated: bool) -> int:
     """In a worker: 0 for a task that is done, anything else for the end of the process."""
+    if sys.argv[1:] == [_RUNS_TASKS]:
+        _know_tasks_again()
     try:
         return _of_pyspark(sock, authenticated)
     except BrokenPipeError:
         return 1
+
+
+@cache
+def _know_tasks_again() -> None:
+    """Only now: what it loads may start threads, which the fork of a worker would not have."""
+    from pyspark import worker
+
+    from odradek.spark.repeated import quick
+
+    worker.main = quick(worker.main)
 
 
 if __name__ == "__main__":
