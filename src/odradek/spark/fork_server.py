@@ -183,7 +183,13 @@ def _receive(connection: socket.socket) -> tuple[Request, list[int]] | None:
 def is_as_started(environ: Mapping[str, str], own: Mapping[str, str]) -> bool:
     """Whether a Python that starts with this environment runs as one that was started with our own does."""
     names = filter(_DECIDES_AT_START.match, environ.keys() | own.keys())
-    return all(environ.get(name, PRESET.get(name)) == own.get(name) for name in names)
+    return all(_meant(name, environ.get(name, PRESET.get(name))) == _meant(name, own.get(name)) for name in names)
+
+
+def _meant(name: str, value: str | None) -> list[str] | str | None:
+    """Where a path names a place twice, the second is not looked at. Spark names all of PYTHONPATH twice to one of its
+    processes: for who has it set, that was a second of each first query."""
+    return list(dict.fromkeys(value.split(os.pathsep))) if name == "PYTHONPATH" and value is not None else value
 
 
 def _tell_end(end: int, pid: int, client: socket.socket) -> None:

@@ -170,6 +170,14 @@ def test_what_decides_at_the_start_of_python() -> None:
     assert not is_as_started({}, own)
 
 
+def test_a_path_that_spark_has_named_twice_is_the_same() -> None:
+    own = {**PRESET, "PYTHONPATH": "/a:/b"}
+    assert is_as_started({**own, "PYTHONPATH": "/a:/b:/a:/b"}, own)
+    for other in ("/b:/a", "/a", "/a:/b:", "/a:/c:/b", ""):
+        assert not is_as_started({**own, "PYTHONPATH": other}, own)
+    assert not is_as_started(PRESET, own)
+
+
 def test_without_a_server_python_is_started(tmp_path: Path, work: Path) -> None:
     _, told = probe(client(tmp_path / "none", "probe"), work)
     assert told.stderr == "not loaded\n"
