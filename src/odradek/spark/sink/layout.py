@@ -38,6 +38,9 @@ def layout_of(schema: StructType, topic_name: str | None) -> Layout:
         if wanted is not None and not _fits(field.name, field.dataType):
             found = field.dataType.simpleString()
             raise BadSchema(f"column {field.name} is {found}; it must be {wanted}: use a cast")
+        if _has_months(field.dataType):  # pyarrow has no such type, and every column of a row comes through it
+            found = field.dataType.simpleString()
+            raise BadSchema(f"column {field.name} is {found}, which does not get to Python: leave it out with a select")
     return Layout(
         value=numbers["value"],
         key=numbers.get("key"),
@@ -46,6 +49,21 @@ def layout_of(schema: StructType, topic_name: str | None) -> Layout:
         topic=numbers.get("topic"),
         topic_name=topic_name,
     )
+
+
+def _has_months(kind: DataType) -> bool:
+    from pyspark.sql.types import ArrayType, MapType, StructType, YearMonthIntervalType
+
+    match kind:
+        case YearMonthIntervalType():
+            return True
+        case ArrayType():
+            return _has_months(kind.elementType)
+        case MapType():
+            return _has_months(kind.keyType) or _has_months(kind.valueType)
+        case StructType():
+            return any(_has_months(field.dataType) for field in kind.fields)
+    return False
 
 
 _WANTED = {

@@ -7,15 +7,18 @@ from pyspark.sql.types import (
     DataType,
     IntegerType,
     LongType,
+    MapType,
     StringType,
     StructField,
     StructType,
+    YearMonthIntervalType,
 )
 
 from odradek.spark.sink.errors import BadSchema
 from odradek.spark.sink.layout import Layout, layout_of
 
 BINARY, INT, LONG, STRING = BinaryType(), IntegerType(), LongType(), StringType()
+MONTHS = YearMonthIntervalType()
 
 
 def headers(name: str = "key", content: DataType = BINARY) -> ArrayType:
@@ -46,6 +49,13 @@ def test_a_topic_for_all_rows() -> None:
         ({"value": STRING, "headers": ArrayType(STRING)}, "column headers is array<string>; it must be ARRAY<STRUCT"),
         ({"value": STRING, "headers": headers(content=STRING)}, "column headers is array<struct"),
         ({"value": STRING, "headers": headers("name")}, "column headers is array<struct"),
+        (
+            {"value": STRING, "term": MONTHS},
+            "column term is interval year to month, which does not get to Python: leave",
+        ),
+        ({"value": STRING, "terms": ArrayType(MONTHS)}, "column terms is array<interval"),
+        ({"value": STRING, "terms": MapType(STRING, MONTHS)}, "column terms is map<string,interval"),
+        ({"value": STRING, "plan": StructType([StructField("term", MONTHS)])}, "column plan is struct<term:interval"),
     ],
 )
 def test_refused(columns: dict[str, DataType], said: str) -> None:
