@@ -62,7 +62,7 @@ class _Clock(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         start, end = partition.value
-        return in_task(iter([_batch(start, end - start, self._tick_ns)]), self.read)
+        return in_task(iter([_batch(start, end - start, self._tick_ns)]))
 
     def _now(self) -> dict[str, int]:
         return {"tick": time.time_ns() // self._tick_ns}

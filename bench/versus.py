@@ -58,12 +58,13 @@ class Row:
 
 
 def by_pairs(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, float] | None:
-    """The geometric mean of what each round gave, and its standard error; None for too few rounds to tell.
+    """The geometric mean of what each round gave, and its standard error; None for too few rounds to tell, and where a
+    figure has no ratio.
 
     Where rounds differ more from each other than the two in a round do, as while Java compiles, it tells more than the
     medians. The bar is held against those all the same.
     """
-    if len(ours) != len(theirs) or len(ours) < _PAIRS_MIN:
+    if len(ours) != len(theirs) or len(ours) < _PAIRS_MIN or min(*ours, *theirs) <= 0:
         return None
     logs = [log(mine / other) for mine, other in zip(ours, theirs, strict=True)]
     ratio = exp(fmean(logs))

@@ -1,5 +1,6 @@
 """Which Java a session runs on, and which PySpark its Python processes import."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -57,3 +58,46 @@ def test_a_script_that_does_not_stop_its_session_leaves_no_sockets_behind() -> N
     directory = Path(ended.stdout.splitlines()[-1])
     assert directory.name.startswith("odradek-home-sockets-"), ended.stderr
     assert not directory.exists()
+
+
+KNOWN = """
+from odradek.spark import session
+from odradek.testing import running_broker
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+configs = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.log.level": "ERROR"}
+with running_broker() as broker, session("known", "local[1]", **configs) as spark:
+    at = {"bootstrap.servers": broker.bootstrap}
+    admin = AdminClient(at)
+    admin.create_topics([NewTopic("orders", 5)])["orders"].result()
+    producer = Producer(at)
+    for number in range(20):
+        producer.produce("orders", b"%d" % number, partition=number % 5)
+    producer.flush()
+    options = {"kafka.bootstrap.servers": broker.bootstrap, "subscribe": "orders"}
+    rows = spark.read.format("odradek").options(**options).load()
+    print(sorted(int(row.value) for row in rows.select("value").collect()) == list(range(20)))
+"""
+LOOK = """
+import os
+try:
+    from odradek.spark import repeated
+except ImportError:
+    pass  # a Python without Spark
+else:
+    read_again = repeated._read_again
+    def noted(*task):
+        with open(os.environ["NOTES"], "a") as notes:
+            print("known", file=notes)
+        read_again(*task)
+    repeated._read_again = noted
+"""
+
+
+def test_a_worker_knows_its_tasks_again(tmp_path: Path) -> None:
+    """Five tasks of a query in one worker: what Spark tells of them has to be the same, as far as we look at it."""
+    (tmp_path / "sitecustomize.py").write_text(LOOK, encoding="utf-8")
+    environ = {**os.environ, "PYTHONPATH": str(tmp_path), "NOTES": str(tmp_path / "notes")}
+    ended = subprocess.run([sys.executable, "-c", KNOWN], env=environ, capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines()[-1:] == ["True"], ended.stderr
+    assert (tmp_path / "notes").read_text(encoding="utf-8").split() == ["known"] * 4

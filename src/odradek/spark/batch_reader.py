@@ -39,7 +39,7 @@ class BatchReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if partition.value is None:  # Spark's own, where there is nothing to read
             return iter(())
-        return told_while_reading(in_task(self._read(partition.value), self.read))
+        return told_while_reading(in_task(self._read(partition.value)))
 
     def _read(self, what: tuple[Range, ...] | TopicPartition) -> Iterator[pa.RecordBatch]:
         from odradek.spark.batch_planning import plan_partition

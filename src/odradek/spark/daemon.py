@@ -1,4 +1,5 @@
-"""PySpark's daemon, which forks the workers of tasks, without a traceback for each worker that Spark lets go.
+"""PySpark's daemon, which forks the workers of tasks, without a traceback for each worker that Spark lets go, and with
+workers that know tasks again (`repeated.py`).
 
 Spark closes the socket of a worker that it does not need any more: of a task that has given enough rows, as for `show`,
 and of one that was idle for a minute. What the worker has left to say then cannot be sent. Over TCP nobody notices;
@@ -22,7 +23,7 @@ def worker(sock: socket.socket, authenticated: bool) -> int:
         _know_tasks_again()
     try:
         return _of_pyspark(sock, authenticated)
-    except BrokenPipeError:
+    except ConnectionError:
         return 1
 
 
@@ -31,8 +32,10 @@ def _know_tasks_again() -> None:
     """Only now: what it loads may start threads, which the fork of a worker would not have."""
     from pyspark import worker
 
-    from odradek.spark.repeated import quick
-
+    try:
+        from odradek.spark.repeated import quick
+    except ImportError:  # of another PySpark, whose tasks we would not know
+        return
     worker.main = quick(worker.main)
 
 

@@ -38,6 +38,7 @@ LOADED = (
     "odradek.spark.batch_reader",
     "odradek.spark.reading.compiled",
     "odradek.spark.reading.fetching",
+    "odradek.spark.repeated",
     "odradek.spark.stream_driver",
     "odradek.spark.stream_reader",
 )

@@ -40,7 +40,7 @@ def quick_python(python: Path) -> Path:
 
     Without Spark's jar on its path: Spark puts it there, and nothing is imported from it, but each process reads the
     list of what is in it and looks there for every module, for 40 ms. And as a fork of a process that has loaded
-    PySpark and more, where that can be done. PySpark's daemon is run by `daemon.py`, which keeps it quiet. It is that
+    PySpark and more, where that can be done. PySpark's daemon is run by `daemon.py`. It is that
     Python itself where no script can be run.
     """
     path = make_home("fork") / "socket"

@@ -1,9 +1,9 @@
 """Tasks that read as the one before: what Spark tells a worker of a task is nearly the same each time.
 
-It tells 12 KB: the settings of the session, and the reader, pickled with all that PySpark puts around it. PySpark makes
-all of it anew for every task, which takes longer than to decode the records of a small batch. Here the words of a task
-that has read a topic are kept, with its reader; a task that comes with the same words goes to that reader at once. Any
-other is PySpark's, as ever.
+It tells 12 KB, in what PySpark calls the init message: the settings of the session, and the reader, pickled with all
+that PySpark puts around it. PySpark makes all of it anew for every task, which takes longer than to decode the records
+of a small batch. Here the words of a task that has read a topic are kept, with its reader; a task that comes with the
+same words goes to that reader at once. Any other is PySpark's, as ever.
 
 For sessions whose daemon is ours. It knows the words of Spark 4.3, and how its workers answer.
 """
@@ -12,9 +12,10 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from inspect import getclosurevars
 from io import BufferedReader
 from struct import Struct
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from pyspark.logger.worker_io import capture_outputs
 from pyspark.messages import ZeroCopyByteStream
@@ -26,14 +27,17 @@ from pyspark.util import (
     with_faulthandler,
 )
 from pyspark.worker_message import WorkerInitInfo
+from pyspark.worker_util import pickleSer, read_command
 
 from odradek.process.clock import SystemClock
-from odradek.spark.worker import take_read
+from odradek.spark.batch_reader import BatchReader, FilteringBatchReader
+from odradek.spark.stream_reader import StreamReader
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.datasource import InputPartition
 
-    from odradek.spark.worker import Read
+    Read = Callable[[InputPartition], Iterator[pa.RecordBatch]]
 
 Main = Callable[[BufferedReader, IO[bytes]], None]
 """Of a worker: one task."""
@@ -45,12 +49,19 @@ _INT = Struct(">i")
 _DONE = Struct(">i6qii")
 """What is told of a task behind its rows: times, memory and disk that it was in want of, and accumulators."""
 _ID_BYTES = 8
-"""The last of what is told: a number that Spark makes for each task, of which profiles alone make use."""
+"""The last of what is told, the id of the result: another for each task, of which profiles alone make use."""
+_READS = "pyspark.sql.worker.plan_data_source_read"
+"""The module of the function by which PySpark reads from a source."""
+_MARKS = (_READS.encode(), b"odradek.spark")
+"""Both are in the words of a task that reads by a reader of ours."""
+_READERS = (StreamReader, BatchReader, FilteringBatchReader)
 
 
 def quick(of_pyspark: Main) -> Main:
-    """`pyspark.worker.main`, which is left to deal with all tasks that are new."""
-    kept: dict[bytes, Read] = {}
+    """`pyspark.worker.main`, which is left to deal with all tasks that are new, and with all that do not read a topic
+    and nothing else."""
+    kept: dict[bytes, Read | None] = {}
+    """By words; None for those that are PySpark's for good."""
 
     @with_faulthandler
     def main(infile: BufferedReader, outfile: IO[bytes]) -> None:
@@ -61,20 +72,21 @@ def quick(of_pyspark: Main) -> Main:
             infile.read(_HEAD.size + len(told))
             _read_again(read, infile, outfile)
             return
-        take_read()  # of the task before
         of_pyspark(infile, outfile)
-        read = take_read()
-        if words and read is not None and _is_plain(told):
+        if words not in kept and all(mark in words for mark in _MARKS):
             if len(kept) == _KEPT_MAX:
                 del kept[next(iter(kept))]
-            kept[words] = read
+            kept[words] = _read_by(told)
 
     return main
 
 
 def _told(infile: BufferedReader) -> bytes:
     """All that is told of the next task, which is still to be read. Nothing where not all of it has come at once."""
-    seen = infile.peek()
+    try:
+        seen = infile.peek()
+    except OSError:  # Spark has let the worker go: PySpark finds that out by itself
+        return b""
     if len(seen) < _HEAD.size:
         return b""
     what, size = _HEAD.unpack_from(seen)
@@ -85,26 +97,37 @@ def _told(infile: BufferedReader) -> bytes:
 
 def _words(told: bytes) -> bytes:
     """What is the same for tasks that read by the same reader: all but the number of the partition, which comes first,
-    the version of Python and the context of the task behind it, and the number at the end."""
+    the version of Python and the context of the task behind it, and the id of the result at the end."""
     at = _INT.size
     for _ in range(2):
         if len(told) < at + _INT.size:
             return b""
-        at += _INT.size + _INT.unpack_from(told, at)[0]
+        at += _INT.size + max(_INT.unpack_from(told, at)[0], 0)
     return told[at:-_ID_BYTES]
 
 
-def _is_plain(told: bytes) -> bool:
-    """Whether nothing more is to be done for such a task than to read: no profile, and nothing that it shares."""
+def _read_by(told: bytes) -> "Read | None":
+    """What such a task reads by, where it does nothing else: no profile is made of it, it shares no variables, and it
+    is PySpark's function for a source, around a reader of ours. Somebody else's may well have one of ours in it, and
+    change what that gives."""
     stream = ZeroCopyByteStream(memoryview(told))
     stream.finish()
     info = WorkerInitInfo.from_stream(stream)
-    return (
-        info.eval_type == PythonEvalType.SQL_MAP_ARROW_ITER_UDF
-        and not info.broadcast.variables
-        and not any(name.endswith(".profiler") for name in info.runner_conf)
-        and os.environ.get("SPARK_PIPELINED_UDF") != "1"
-    )
+    if (
+        info.eval_type != PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+        or info.broadcast.variables
+        or any(name.endswith(".profiler") for name in info.runner_conf)
+        or os.environ.get("SPARK_PIPELINED_UDF") == "1"
+    ):
+        return None
+    functions = info.udf_info
+    if not isinstance(functions, list) or [len(each.udfs) for each in functions] != [1]:
+        return None
+    function, _ = read_command(pickleSer, functions[0].udfs[0])
+    if function.__module__ != _READS:
+        return None
+    reader: Any = getclosurevars(function).nonlocals.get("reader")
+    return reader.read if type(reader) in _READERS else None
 
 
 def _read_again(read: "Read", infile: BufferedReader, outfile: IO[bytes]) -> None:
@@ -118,18 +141,25 @@ def _read_again(read: "Read", infile: BufferedReader, outfile: IO[bytes]) -> Non
         partition = pickle.loads(_value(given.read_next_batch()))
         with capture_outputs():
             _write(read(partition), outfile)
-        for batch in given:  # up to its end
-            raise AssertionError(f"{batch.num_rows} rows behind that of the partition")
+        if len(given.read_all()):  # the end of the Arrow stream, which has to be read before the end of all
+            raise AssertionError("a task has one partition")
     except BaseException as error:  # noqa: BLE001 - it is for Spark, whatever it is
         handle_worker_exception(error, outfile)
         sys.exit(-1)
     end_ms = clock.now_ms()
     times_ms = (begin_ms, begin_ms, end_ms, end_ms - begin_ms)
     outfile.write(_DONE.pack(SpecialLengths.TIMING_DATA, *times_ms, 0, 0, SpecialLengths.END_OF_DATA_SECTION, 0))
-    is_over = infile.read(_INT.size) == _INT.pack(SpecialLengths.END_OF_STREAM)
+    is_over = _is_over(infile)
     outfile.write(_INT.pack(SpecialLengths.END_OF_STREAM if is_over else SpecialLengths.END_OF_DATA_SECTION))
     if not is_over:
         sys.exit(-1)  # Spark does not use a worker again that has answered so
+
+
+def _is_over(infile: BufferedReader) -> bool:
+    try:
+        return infile.read(_INT.size) == _INT.pack(SpecialLengths.END_OF_STREAM)
+    except OSError:
+        return False
 
 
 def _value(batch: "pa.RecordBatch") -> memoryview:

@@ -86,7 +86,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return [InputPartition(each) for each in gather(ranges, until.tasks or self._options.tasks_max)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return told_while_reading(in_task(read_ranges(partition.value, self._options.reading), self.read))
+        return told_while_reading(in_task(read_ranges(partition.value, self._options.reading)))
 
     def commit(self, end: dict[str, Any]) -> None:
         from odradek.spark.offsets import Position

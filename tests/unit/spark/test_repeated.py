@@ -1,18 +1,21 @@
 """A task that is told in the words of the one before answers as PySpark's own worker does, byte by byte."""
 
 import io
+import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from struct import pack
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pytest
 from pyspark import worker
 from pyspark.serializers import SpecialLengths
-from pyspark.sql.datasource import InputPartition
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.worker.plan_data_source_read import write_read_func_and_partitions
 from pyspark.util import PythonEvalType
 
@@ -35,14 +38,18 @@ def with_size(what: bytes) -> bytes:
     return pack(">i", len(what)) + what
 
 
-def command_of(**options: str) -> bytes:
+def as_it_is(reader: DataSourceStreamReader) -> DataSourceStreamReader:
+    return reader
+
+
+def command_of(around: Callable[[Any], DataSourceStreamReader] = as_it_is, /, **options: str) -> bytes:
     """As Spark pickles it for the tasks of a stream."""
     source = OdradekSource({"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": TOPIC, **options})
     schema = source.schema()
     out = io.BytesIO()
     write_read_func_and_partitions(
         out,
-        reader=source.streamReader(schema),
+        reader=around(source.streamReader(schema)),
         data_source=source,
         schema=schema,
         max_arrow_batch_size=10_000,
@@ -103,6 +110,7 @@ def run(main: repeated.Main, *parts: bytes) -> bytes:
     except SystemExit:  # behind an error: Spark does not use the worker again
         return out.getvalue()
     assert infile.read() == b"", "something of the task was not read"
+    assert out.getvalue().endswith(pack(">i", SpecialLengths.END_OF_STREAM))
     return out.getvalue()
 
 
@@ -169,19 +177,72 @@ def test_a_task_without_rows_answers_as_pyspark_would(of_pyspark: Counted) -> No
     assert without_times(answer) == without_times(run(worker.main, told(command, 2) + given(())))
 
 
-def test_an_error_is_told_as_pyspark_would_tell_it(of_pyspark: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+def corrupt(good: Range) -> Range:
+    assert good.ahead is not None
+    changed = bytearray(good.ahead.records)
+    changed[-1] ^= 1
+    return replace(good, ahead=Ahead(bytes(changed), ()))
+
+
+@pytest.mark.parametrize(
+    ("partition", "said"),
+    [
+        (tuple(map(corrupt, records(0, 5))), b"CorruptRecords: orders-0"),
+        ((*records(0, 5), *map(corrupt, records(5, 5))), b"CorruptRecords: orders-0"),
+        (7, b"TypeError"),
+    ],
+    ids=["at once", "behind rows", "no partition of ours"],
+)
+def test_an_error_is_told_as_pyspark_would_tell_it(
+    of_pyspark: Counted, monkeypatch: pytest.MonkeyPatch, partition: Any, said: bytes
+) -> None:
     monkeypatch.setenv("SPARK_HIDE_TRACEBACK", "1")
     command, main = command_of(), quick(of_pyspark)
     run(main, told(command, 1) + given(records(0, 5)))
-    (good,) = records(0, 5)
-    assert good.ahead is not None
-    corrupt = bytearray(good.ahead.records)
-    corrupt[-1] ^= 1
-    partition = given((replace(good, ahead=Ahead(bytes(corrupt), ())),))
-    answer = run(main, told(command, 2) + partition)
+    answer = run(main, told(command, 2) + given(partition))
     assert of_pyspark.tasks == 1
-    assert b"CorruptRecords: orders-0" in answer
-    assert answer == run(worker.main, told(command, 2) + partition)
+    assert said in answer
+    assert answer == run(worker.main, told(command, 2) + given(partition))
+
+
+@pytest.mark.parametrize("end", [b"", pack(">i", SpecialLengths.END_OF_DATA_SECTION)], ids=["none", "another"])
+def test_a_task_that_does_not_end_well_is_told_as_pyspark_would_tell_it(of_pyspark: Counted, end: bytes) -> None:
+    command, main = command_of(), quick(of_pyspark)
+    run(main, told(command, 1) + given(records(0, 5)))
+    task = told(command, 2) + given(records(0, 5))[:-4] + end
+    answer = run(main, task)
+    assert of_pyspark.tasks == 1
+    assert without_times(answer) == without_times(run(worker.main, task))
+
+
+def test_many_rows_in_several_ranges(of_pyspark: Counted) -> None:
+    command, main = command_of(), quick(of_pyspark)
+    run(main, told(command, 1) + given(records(0, 5)))
+    task = told(command, 2) + given((*records(0, 100_000), *records(100_000, 7)))
+    answer = run(main, task)
+    assert of_pyspark.tasks == 1
+    assert without_times(answer) == without_times(run(worker.main, task))
+
+
+class Masked(DataSourceStreamReader):
+    """Somebody else's: it has a reader of ours in it, and does not show all that it gives."""
+
+    def __init__(self, reader: DataSourceStreamReader) -> None:
+        self._reader = reader
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        for rows in cast("Iterator[pa.RecordBatch]", self._reader.read(partition)):
+            hidden = pa.array([b"***"] * rows.num_rows, pa.binary())
+            yield rows.set_column(1, rows.schema.field(1), hidden)
+
+
+def test_a_reader_around_ours_is_pysparks(of_pyspark: Counted) -> None:
+    command, main = command_of(Masked), quick(of_pyspark)
+    for number in range(3):
+        answer = run(main, told(command, number) + given(records(0, 5)))
+        assert b"***" in answer
+        assert b"value 1" not in answer
+    assert of_pyspark.tasks == 3
 
 
 def test_other_words_are_pysparks(of_pyspark: Counted) -> None:
@@ -195,10 +256,13 @@ def test_other_words_are_pysparks(of_pyspark: Counted) -> None:
 
 def test_a_task_that_is_told_in_parts_is_pysparks(of_pyspark: Counted) -> None:
     command, main = command_of(), quick(of_pyspark)
-    for number, at in enumerate((3, 8, 100, 3_000)):
+    run(main, told(command, 0) + given(records(0, 5)))
+    for number, at in enumerate((3, 8, 100, 3_000), 1):
         words = told(command, number)
         run(main, words[:at], words[at:], given(records(0, 5)))
         assert of_pyspark.tasks == number + 1
+    run(main, told(command, 9), given(records(0, 5)))  # all of the words at once, and the rest later
+    assert of_pyspark.tasks == 5
 
 
 @pytest.mark.parametrize(
@@ -243,6 +307,41 @@ def test_what_is_kept_has_a_bound(of_pyspark: Counted, monkeypatch: pytest.Monke
 def test_the_end_of_a_connection_is_pysparks(of_pyspark: Counted) -> None:
     assert b"EOFError" in run(quick(of_pyspark))
     assert of_pyspark.tasks == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"abc", pack(">iii", 1, -5, 2) + bytes(20), pack(">ii", 1, -4000) + bytes(200), pack(">ii", 1, 2**31 - 1)],
+)
+def test_what_makes_no_sense_is_pysparks(of_pyspark: Counted, content: bytes) -> None:
+    assert b"Error" in run(quick(of_pyspark), pack(">i", SpecialLengths.START_OF_INIT_MESSAGE) + with_size(content))
+    assert of_pyspark.tasks == 1
+
+
+def test_a_worker_that_is_let_go_before_its_answer_is_read_ends_quietly(tmp_path: Path) -> None:
+    """Its next read fails then; over TCP, it would see an end."""
+    task = tmp_path / "task"
+    task.write_bytes(told(command_of(), 1) + given(records(0, 5)))
+    environ = {**os.environ, "PYTHON_DAEMON_KILL_WORKER_ON_FLUSH_FAILURE": "1"}  # as Spark has it
+    done = subprocess.run(
+        [sys.executable, "-c", LET_GO, task], env=environ, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["0", "1"]
+
+
+LET_GO = """
+import socket, sys
+task = open(sys.argv[1], "rb").read()
+sys.argv[1:] = ["pyspark.worker"]
+from odradek.spark import daemon
+spark, ours = socket.socketpair(socket.AF_UNIX)
+spark.sendall(task)
+print(daemon.worker(ours, True))
+spark.recv(300)
+spark.close()
+print(daemon.worker(ours, True))
+"""
 
 
 DAEMON = """

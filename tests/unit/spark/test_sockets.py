@@ -123,7 +123,7 @@ print(json.dumps([bool(option(here, "TCP_NODELAY"))]))
 @pytest.mark.parametrize(
     "work",
     [
-        "from odradek.spark.worker import in_task\nnext(in_task(iter('a'), None))",
+        "from odradek.spark.worker import in_task\nnext(in_task(iter('a')))",
         "from odradek.spark.options import source_options\n"
         "from odradek.spark.stream_reader import StreamReader\n"
         "given = {'kafka.bootstrap.servers': '127.0.0.1:1', 'subscribe': 'a'}\n"

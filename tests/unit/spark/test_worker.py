@@ -8,16 +8,16 @@ import gc
 from odradek.spark.worker import in_task
 
 assert gc.get_freeze_count() == 0
-first = in_task(iter("ab"), None)
+first = in_task(iter("ab"))
 assert next(first) == "a"
 assert gc.get_freeze_count() == 0
 assert list(first) == ["b"]
 frozen = gc.get_freeze_count()
 kept = [[number] for number in range(10_000)]
-assert list(in_task(iter("c"), None)) == ["c"]
+assert list(in_task(iter("c"))) == ["c"]
 later = gc.get_freeze_count()
 import odradek.spark.sink.writers
-assert list(in_task(iter("d"), None)) == ["d"]
+assert list(in_task(iter("d"))) == ["d"]
 print(frozen, later, gc.get_freeze_count())
 """
 

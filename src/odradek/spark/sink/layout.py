@@ -63,7 +63,8 @@ def _has_months(kind: DataType) -> bool:
             return _has_months(kind.keyType) or _has_months(kind.valueType)
         case StructType():
             return any(_has_months(field.dataType) for field in kind.fields)
-    return False
+        case _:
+            return False
 
 
 _WANTED = {
