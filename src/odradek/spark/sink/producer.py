@@ -158,8 +158,17 @@ class Producer:
             view = await self._client.persist(partial(self._look_up, topic), self._setting.metadata_timeout_s)
         except ClientError as error:
             raise CannotWrite(f"cannot write to topic {topic}: {error}") from None
+        known = self._topics.get(topic)
+        if known is not None and known.topic_id != view.topic_id:
+            self._forget(topic)
         self._topics[topic] = view
         return len(view.partitions)
+
+    def _forget(self, topic: str) -> None:
+        """What it wrote to a topic that is no more: brokers know nothing of it for the one that now has its name."""
+        self._begun = {place for place in self._begun if place.topic != topic}
+        self._sequences = {place: number for place, number in self._sequences.items() if place.topic != topic}
+        self._batch_bytes_max.pop(topic, None)
 
     async def shape_of(self, topic: str) -> TopicShape:
         """As it is now, but for the size of batches, which is asked for once. Raises CannotWrite."""

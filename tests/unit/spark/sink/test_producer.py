@@ -355,6 +355,32 @@ def test_a_topic_that_was_made_again_is_not_written_on() -> None:
         deliver(stage, 0)
 
 
+def test_a_topic_that_was_made_again_before_a_task_is_begun_anew() -> None:
+    """Its first batch is refused for a moment: what is behind it must not be taken for the first."""
+    stage = Stage(once())
+    known: dict[int, int] = {}
+    refusals = [ErrorCode.NOT_ENOUGH_REPLICAS]
+
+    def judge(partition: int, sequence: int) -> int:
+        if refusals:
+            return refusals.pop()
+        if sequence != known.get(partition, sequence):
+            return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        known[partition] = sequence + 1
+        return 0
+
+    async def run() -> None:
+        async with stage.producing() as producer:
+            await producer.deliver(batches(producer, 0, 0, 0, 1))
+            stage.topic_id, stage.judge = b"j" * 16, judge
+            stage.taken.clear()
+            await producer.partitions_of("orders")
+            await producer.deliver(batches(producer, 0, 0, 0, 0, 1))
+
+    asyncio.run(run())
+    assert stage.taken == {0: [0, 1, 2, 3], 1: [0]}
+
+
 def test_a_partition_without_a_leader_is_waited_for() -> None:
     stage = Stage(once())
     looks = 0
