@@ -171,13 +171,16 @@ class Connection(asyncio.BufferedProtocol):
         self._may_write.set()
 
     def eof_received(self) -> None:
-        self._drop(ConnectionLost(self.address, "the other side closed it"))
+        self._drop(self._lost("the other side closed it"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        reason = "the other side closed it" if exc is None else reason_of(exc)
-        self._drop(ConnectionLost(self.address, reason))
+        self._drop(self._lost("the other side closed it" if exc is None else reason_of(exc)))
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(None)
+
+    def _lost(self, reason: str) -> ConnectionLost:
+        hint = "" if self._served else " before any answer, as a port for TLS does"
+        return ConnectionLost(self.address, reason + hint)
 
     # ---
 

@@ -166,11 +166,22 @@ def test_who_gives_up_hurts_nobody_else(run: Run) -> None:
 
 def test_a_broker_that_closes_the_connection(run: Run) -> None:
     async def test(broker: FakeBroker, connection: Connection) -> None:
-        with pytest.raises(ConnectionLost, match="the other side closed it"):
+        with pytest.raises(ConnectionLost, match=r"the other side closed it$"):
             await ask(connection)
         assert connection.is_closed
 
     run(test, lambda asked: asked.writer.close())
+
+
+def test_somebody_who_closes_before_any_answer_may_want_tls() -> None:
+    async def test() -> None:
+        server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+        async with server:
+            host, port = server.sockets[0].getsockname()
+            with pytest.raises(ConnectionLost, match="before any answer, as a port for TLS does"):
+                await Connection.open(Address(host, port))
+
+    asyncio.run(test())
 
 
 @pytest.mark.parametrize(
