@@ -1,6 +1,7 @@
 """A source of made-up events, one for each tick of the clock, that asks nobody and decodes nothing.
 
 What a stream of it takes is Spark's part and PySpark's, and little more: some calls of numpy and pyarrow for a batch.
+Workers do not know its tasks again, as they do those of ours: so PySpark's part is larger here.
 It is in the table of `./run bench spark` next to streams that are read from a broker.
 """
 
