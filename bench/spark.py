@@ -13,7 +13,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -256,9 +256,22 @@ def run_spark(name: str, **parameters: Any) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def failures_of(stage: Stage, wanted: Collection[str]) -> Iterator[str]:
+    """Of the parts, all of which are measured: an hour of figures is not lost with the one that fails."""
+    for name, part in PARTS.items():
+        if name in wanted:
+            progress(name)
+            try:
+                part(stage)
+            except RuntimeError as error:
+                progress(f"  {error}")
+                yield f"{name}: {error}"
+
+
 def rows_of(stage: Stage) -> Iterator[Row]:
-    for row in stage.rows:
-        yield stage.table.row(*row)
+    for what, unit, bar in stage.rows:
+        if stage.table.has_both(what):
+            yield stage.table.row(what, unit, bar)
 
 
 def main() -> None:
@@ -277,14 +290,13 @@ def main() -> None:
     with work_directory() as root, ExitStack() as stack:
         brokers = {each.name: stack.enter_context(running(each, prepared(each, root))) for each in contenders}
         stage = Stage(sizes, brokers)
-        for name, part in PARTS.items():
-            if not options.only or name in options.only:
-                progress(name)
-                part(stage)
+        failures = list(failures_of(stage, options.only or PARTS))
     rows = list(rows_of(stage))
     show(rows, OURS, THEIRS)
-    memory = [stage.memory.row(what, "MB", at_most(1.2)) for what in stage.memory_rows]
+    memory = [stage.memory.row(what, "MB", at_most(1.2)) for what in stage.memory_rows if stage.memory.has_both(what)]
     show(memory, MANY, FEW)
+    if failures:
+        sys.exit("\n".join(("bench spark: not all of it could be measured, so nothing is saved:", *failures)))
     if options.save:
         versions = {"apache_kafka": VERSION, "spark": version("pyspark"), "connector": spark_connector.VERSION}
         figures = {"rows": list(map(asdict, rows)), "memory": list(map(asdict, memory))}

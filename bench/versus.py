@@ -87,6 +87,10 @@ class Table:
     def has(self, what: str) -> bool:
         return what in self._values
 
+    def has_both(self, what: str) -> bool:
+        """Whether there are figures to compare: not where a part failed half-way."""
+        return all(self._values[what][name] for name in (self.ours, self.theirs))
+
     def row(self, what: str, unit: str, bar: Bar) -> Row:
         values = [self._values[what][name] for name in (self.ours, self.theirs)]
         ours, theirs = map(median, values)
