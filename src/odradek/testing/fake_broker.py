@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from random import Random
 from typing import NamedTuple
 
 from odradek.model.address import Address
@@ -26,6 +27,13 @@ class Asked(NamedTuple):
     def reply(self, response: Message, version: int | None = None) -> None:
         parts = response_frame(response, self.version if version is None else version, self.correlation_id)
         self.writer.writelines(part for part in parts if isinstance(part, (bytes, bytearray, memoryview)))
+
+
+class Hurried(Random):
+    """For the setting of a client: no pauses between its retries."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return 0.0
 
 
 class FakeBroker:

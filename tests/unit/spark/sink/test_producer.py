@@ -18,7 +18,7 @@ from odradek.records.compression import decompress
 from odradek.spark.sink.encoding import Encoded, TopicShape
 from odradek.spark.sink.errors import CannotWrite, Fenced
 from odradek.spark.sink.producer import NOBODY, Batch, Identity, Producer, ProducerSetting
-from odradek.testing.fake_broker import Asked, FakeBroker
+from odradek.testing.fake_broker import Asked, FakeBroker, Hurried
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResourceResult,
@@ -124,18 +124,11 @@ class Stage:
     @asynccontextmanager
     async def producing(self, who: Identity = WHO, **setting: float | Codec) -> AsyncIterator[Producer]:
         async with self.broker.serving() as broker:
-            quick = ClientSetting(rng=_Hurried())
+            quick = ClientSetting(rng=Hurried())
             async with await Client.connect([broker.address], quick) as client:
                 producer = Producer(client, ProducerSetting(**setting), who)  # type: ignore[arg-type]
                 assert await producer.partitions_of("orders") == self.partitions
                 yield producer
-
-
-class _Hurried(Random):
-    """No pauses between retries."""
-
-    def uniform(self, a: float, b: float) -> float:
-        return 0.0
 
 
 def batches(producer: Producer, *partitions: int, size: int = 100) -> list[Batch]:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from random import Random
 
 import pytest
 
@@ -13,7 +12,7 @@ from odradek.model.numbers import ProducerId
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.sink.errors import CannotWrite
 from odradek.spark.sink.transaction import Transaction, join
-from odradek.testing.fake_broker import Asked, FakeBroker
+from odradek.testing.fake_broker import Asked, FakeBroker, Hurried
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -25,13 +24,6 @@ from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseBro
 
 ORDERS = [TopicPartition("orders", number) for number in (0, 1)]
 OLD = Transaction("query-0", ProducerId(7), 1, is_old=True)
-
-
-class _Hurried(Random):
-    """No pauses between retries."""
-
-    def uniform(self, a: float, b: float) -> float:
-        return 0.0
 
 
 def join_with(*answers: tuple[ErrorCode, ErrorCode], coordinators: Sequence[int] = ()) -> int:
@@ -57,7 +49,7 @@ def join_with(*answers: tuple[ErrorCode, ErrorCode], coordinators: Sequence[int]
             asked.reply(MetadataResponse(brokers=(here,)))
 
     async def main() -> None:
-        async with broker.serving(), await Client.connect([broker.address], ClientSetting(rng=_Hurried())) as client:
+        async with broker.serving(), await Client.connect([broker.address], ClientSetting(rng=Hurried())) as client:
             await join(client, OLD, ORDERS)
 
     broker = FakeBroker(answer)
