@@ -10,11 +10,13 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.spark.ahead import NOTHING, with_found
 from odradek.spark.cluster import Cluster, Extent
 from odradek.spark.edges import AtOffsets
+from odradek.spark.given_options import InvalidOption
 from odradek.spark.losses import Losses, begin_at, find_expired_starts, find_losses, find_unknown_starts
 from odradek.spark.offsets import Position
 from odradek.spark.options import SourceOptions
 from odradek.spark.planning import limit_bytes, limit_rows, split
 from odradek.spark.progress import Progress
+from odradek.spark.reading.errors import DataLoss
 from odradek.spark.reading.range import Range
 from odradek.spark.resolving import starts_of
 from odradek.spark.watch import Watch
@@ -61,6 +63,8 @@ class StreamDriver:
         self._is_by_pattern = options.subscription.pattern is not None
         self._losses = Losses(fail=options.reading.fail_on_data_loss)
         self._initial: Position | None = None
+        self._no_start: InvalidOption | DataLoss | None = None
+        """Why the options lead to no start."""
         self._watch = Watch(options, cluster, now_s)
         self._takes_records_s = float("-inf")
         """Not before: the last batch was too large."""
@@ -79,9 +83,16 @@ class StreamDriver:
         self._watch.is_over = True
 
     def initial(self) -> Position:
-        """The same whenever it is asked for: Spark does so twice."""
+        """The same whenever it is asked for: Spark does so twice.
+
+        Nowhere, if the options lead to none. That is an error for a query that begins; but a first batch that comes
+        again knows its own, and is not refused since a partition was added that the options do not name.
+        """
         if self._initial is None:
-            self._initial = self._cluster.call(self._resolve_start())
+            try:
+                self._initial = self._cluster.call(self._resolve_start())
+            except (InvalidOption, DataLoss) as error:
+                self._initial, self._no_start = Position(), error
         return self._initial
 
     def advance(self, start: Position, *, limited: bool) -> Position:
@@ -89,6 +100,7 @@ class StreamDriver:
 
         All before `start` is done by now. Spark says so itself once it knows of a next batch; without one, it does not.
         """
+        self._check_begins(start)
         group_id = self._options.group_id or start.group or self._own_group_id
         progress = self._committing_to(group_id, start)
         extent = self._look_or_wait(start)
@@ -122,6 +134,8 @@ class StreamDriver:
         """The same for the same two, as far as the cluster still has what is in them."""
         if end.start is not None:
             start = _where_it_began(start, end, end.start)
+        else:
+            self._check_begins(start)
         extent, records = self._watch.seen or (None, NOTHING)
         has_no_start = extent is None and end.start is None and self._is_first(start)
         if extent is None:
@@ -150,6 +164,11 @@ class StreamDriver:
         """Whether a batch that starts there is the first of its query. Its end has where it started: asked for again,
         that may be elsewhere."""
         return self._initial is not None and start.start is None and start.offsets == self._initial.offsets
+
+    def _check_begins(self, start: Position) -> None:
+        """Raises InvalidOption or DataLoss for a query that begins there, and nowhere."""
+        if self._no_start is not None and self._is_first(start):
+            raise self._no_start
 
     async def _resolve_start(self) -> Position:
         extent = await self._cluster.extent_at_start()

@@ -77,6 +77,11 @@ def stage(odradek_shared_broker: RunningBroker) -> Stage:
     return Stage(odradek_shared_broker)
 
 
+def begin(driver: StreamDriver) -> Position:
+    """As Spark does: the end of its first batch."""
+    return driver.advance(driver.initial(), limited=True)
+
+
 def read(driver: StreamDriver, start: Position) -> Iterator[Position]:
     """The ends of its batches, until nothing is left."""
     while (end := driver.advance(start, limited=True)).offsets != start.offsets:
@@ -102,7 +107,7 @@ def test_an_idle_stream_has_the_same_text_all_the_time(stage: Stage) -> None:
     stage.create(12)
     stage.produce(3, partition=11)
     driver = stage.driver()
-    end = driver.advance(driver.initial(), limited=True)
+    end = begin(driver)
     texts = {json.dumps(driver.advance(end, limited=True).to_json()) for _ in range(3)}
     assert texts == {json.dumps(end.to_json())}
     assert driver.ranges(end, end) == []
@@ -113,7 +118,7 @@ def test_an_idle_stream_that_is_asked_again_at_once_waits_for_news(stage: Stage)
     stage.create(2)
     stage.produce(1)
     driver = stage.driver()
-    end = driver.advance(driver.initial(), limited=True)
+    end = begin(driver)
     assert driver.advance(end, limited=True).offsets == end.offsets  # once it says that there is nothing
     stage.now_s += 1.0
     assert driver.advance(end, limited=True).offsets == end.offsets  # and where something was done meanwhile
@@ -132,7 +137,7 @@ def test_a_start_by_time(stage: Stage) -> None:
     times = json.dumps({stage.topic: {"0": 3000, "1": 1}})
     assert stage.offsets(stage.driver(startingOffsetsByTimestamp=times).initial()) == [2, 0]
     with pytest.raises(InvalidOption, match=rf"startingTimestamp: {stage.topic}-1 has no record at or after 2600"):
-        stage.driver(startingTimestamp="2600").initial()
+        begin(stage.driver(startingTimestamp="2600"))
     late = stage.driver(startingTimestamp="2600", startingOffsetsByTimestampStrategy="latest")
     assert stage.offsets(late.initial()) == [2, 1]
 
@@ -151,7 +156,7 @@ def test_a_start_that_names_other_partitions_or_offsets_is_refused(
     stage.create(2)
     stage.produce(5)
     with pytest.raises(InvalidOption, match=rf"option startingOffsets: {stage.topic}{told}"):
-        stage.driver(startingOffsets=json.dumps({stage.topic: offsets})).initial()
+        begin(stage.driver(startingOffsets=json.dumps({stage.topic: offsets})))
 
 
 def test_a_start_that_may_be_behind_an_open_transaction_is_told_as_such(stage: Stage) -> None:
@@ -159,7 +164,7 @@ def test_a_start_that_may_be_behind_an_open_transaction_is_told_as_such(stage: S
     stage.produce(5)
     given = {"startingOffsets": json.dumps({stage.topic: {"0": 6}}), "kafka.isolation.level": "read_committed"}
     with pytest.raises(InvalidOption, match="but ends at 5 for readers of committed records"):
-        stage.driver(**given).initial()
+        begin(stage.driver(**given))
 
 
 def test_a_topic_that_is_not_there_and_a_broker_that_is_not(stage: Stage) -> None:
@@ -198,7 +203,7 @@ def test_bytes_are_limited_by_how_large_records_are(stage: Stage, size: int) -> 
     stage.produce(200, value=b"x" * size)
     limit = 50 * size
     driver = stage.driver(maxBytesPerTrigger=str(limit))
-    (end,) = stage.offsets(driver.advance(driver.initial(), limited=True))
+    (end,) = stage.offsets(begin(driver))
     stored = sum(path.stat().st_size for path in stage.broker.directory.glob(f"{stage.topic}-0/*.log"))
     assert 0.75 * limit <= end * stored / 200 <= 1.25 * limit
 
@@ -207,7 +212,7 @@ def test_bytes_are_limited_also_where_records_have_become_larger(stage: Stage) -
     stage.create()
     stage.produce(10, value=b"x")
     driver = stage.driver(maxBytesPerTrigger="200000")
-    small = driver.advance(driver.initial(), limited=True)
+    small = begin(driver)
     assert stage.offsets(small) == [10]
     stage.produce(2000, value=b"x" * 1000)
     (end,) = stage.offsets(driver.advance(small, limited=True))
@@ -218,7 +223,7 @@ def test_a_batch_waits_for_more_rows_but_not_for_ever(stage: Stage) -> None:
     stage.create()
     stage.produce(5)
     driver = stage.driver(minOffsetsPerTrigger="10", maxTriggerDelay="5s")
-    end = driver.advance(driver.initial(), limited=True)
+    end = begin(driver)
     assert stage.offsets(end) == [5], "the first batch does not wait"
     stage.produce(5)
     assert driver.advance(end, limited=True) == end
@@ -246,7 +251,7 @@ def test_partitions_that_are_added_are_read_from_their_beginning(stage: Stage) -
     stage.create()
     stage.produce(2)
     driver = stage.driver()
-    start = driver.advance(driver.initial(), limited=True)
+    start = begin(driver)
     stage.admin.create_partitions([NewPartitions(stage.topic, 2)])[stage.topic].result()
     stage.produce(3, partition=1)
     end = driver.advance(start, limited=True)
@@ -274,7 +279,7 @@ def test_expired_offsets_are_an_error_that_says_where(stage: Stage) -> None:
     stage.create()
     stage.produce(10)
     driver = stage.driver(maxOffsetsPerTrigger="2")
-    start = driver.advance(driver.initial(), limited=True)
+    start = begin(driver)
     stage.expire(before=7)
     with pytest.raises(DataLoss, match=rf"{stage.topic}-0 has lost the offsets 2 to 6.*failOnDataLoss=false"):
         driver.advance(start, limited=True)
@@ -284,7 +289,7 @@ def test_expired_offsets_are_skipped_and_counted_if_asked(stage: Stage) -> None:
     stage.create()
     stage.produce(10)
     driver = stage.driver(maxOffsetsPerTrigger="2", failOnDataLoss="false")
-    start = driver.advance(driver.initial(), limited=True)
+    start = begin(driver)
     stage.expire(before=7)
     end = driver.advance(start, limited=True)
     assert [(each.start, each.end) for each in driver.ranges(start, end)] == [(7, 9)]
@@ -318,11 +323,45 @@ def test_a_first_batch_that_comes_again_starts_where_it_started(stage: Stage, op
     assert "@start" not in following.to_json()
 
 
+@pytest.mark.parametrize("by_time", [False, True])
+def test_a_first_batch_comes_again_though_a_partition_was_added_for_which_there_is_no_start(
+    stage: Stage, *, by_time: bool
+) -> None:
+    stage.create()
+    stage.produce(2, time_ms=1000)
+    stage.produce(3, time_ms=2000)
+    named = {"startingOffsets": json.dumps({stage.topic: {"0": 2}})}
+    options = {"startingTimestamp": "1500"} if by_time else named
+    end = begin(stage.driver(**options))
+    stage.admin.create_partitions([NewPartitions(stage.topic, 2)])[stage.topic].result()
+    with pytest.raises(InvalidOption, match=rf"{stage.topic}-1 (is missing in it|has no record at or after 1500)"):
+        begin(stage.driver(**options))
+    again = stage.driver(**options)
+    kept = Position.from_json(json.loads(json.dumps(end.to_json())))
+    start = Position.from_json(json.loads(json.dumps(again.initial().to_json())))
+    assert [(each.partition, each.start, each.end) for each in again.ranges(start, kept)] == [(0, 2, 5)]
+    stage.produce(1, partition=1)
+    following = again.advance(kept, limited=True)
+    assert [(each.partition, each.start, each.end) for each in again.ranges(kept, following)] == [(1, 0, 1)]
+
+
+def test_one_without_its_start_is_refused_where_there_is_none(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    options = {"startingOffsets": json.dumps({stage.topic: {"0": 2}})}
+    end = begin(stage.driver(**options))
+    stage.admin.create_partitions([NewPartitions(stage.topic, 2)])[stage.topic].result()
+    again = stage.driver(**options)
+    of_the_connector = Position(end.offsets)
+    with pytest.raises(InvalidOption, match=rf"{stage.topic}-1 is missing in it"):
+        again.ranges(again.initial(), of_the_connector)
+
+
 def test_a_first_batch_that_comes_again_tells_what_has_expired_of_it(stage: Stage) -> None:
     stage.create()
     stage.produce(5)
     driver = stage.driver()
-    end = driver.advance(driver.initial(), limited=True)
+    end = begin(driver)
     stage.expire(before=2)
     again = stage.driver()
     with pytest.raises(DataLoss, match=rf"{stage.topic}-0 has lost the offsets 0 to 1"):
@@ -335,7 +374,7 @@ def test_a_batch_that_comes_again_tells_what_has_expired_of_a_topic_that_it_was_
     stage.create()
     stage.produce(2)
     driver = stage.driver()
-    read_alone = driver.advance(driver.initial(), limited=True)
+    read_alone = begin(driver)
     added = Stage(stage.broker)
     added.create()
     added.produce(5)
@@ -359,7 +398,7 @@ def test_a_first_batch_without_records_has_none_when_it_comes_again(stage: Stage
     stage.create()
     stage.produce(5)
     driver = stage.driver(startingOffsets="latest")
-    end = driver.advance(driver.initial(), limited=True)
+    end = begin(driver)
     assert driver.advance(end, limited=True).to_json() == end.to_json()
     stage.produce(3)
     again = stage.driver(startingOffsets="latest")
@@ -373,7 +412,7 @@ def test_a_new_partition_of_a_stream_that_has_read_nothing_else_does_not_bring_i
     stage.create()
     stage.produce(5)
     driver = stage.driver()
-    end = driver.advance(driver.initial(), limited=True)
+    end = begin(driver)
     stage.admin.create_partitions([NewPartitions(stage.topic, 2)])[stage.topic].result()
     following = end
     for _ in range(9):
@@ -432,7 +471,7 @@ def test_a_topic_made_again_is_noticed_though_it_has_as_many_records(stage: Stag
     stage.create()
     stage.produce(5)
     driver = stage.driver()
-    start = driver.advance(driver.initial(), limited=True)
+    start = begin(driver)
     stage.delete()
     stage.create()
     stage.produce(8)
@@ -448,7 +487,7 @@ def test_a_topic_that_is_deleted(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
     stage.create()
     stage.produce(5)
     driver = stage.driver()
-    start = driver.advance(driver.initial(), limited=True)
+    start = begin(driver)
     stage.delete()
     with pytest.raises(NoSuchPartition, match=f"{stage.topic}-0 does not exist any more"):
         driver.advance(start, limited=True)
@@ -558,7 +597,7 @@ def test_progress_is_committed_when_there_is_nothing_left_to_do(stage: Stage, na
     stage.produce(5)
     given = {key: value.format(stage.topic) for key, value in name.items()}
     driver = stage.driver(**given)
-    end = driver.advance(driver.initial(), limited=True)
+    end = begin(driver)
     assert driver.advance(end, limited=True) == end
     group = given.get("kafka.group.id") or end.group or ""
     assert group.startswith(given.get("groupIdPrefix", "odradek-spark")) or group == given.get("kafka.group.id")
@@ -601,5 +640,5 @@ def test_a_group_that_is_refused_does_not_stop_a_query(stage: Stage, monkeypatch
     stage.create()
     stage.produce(3)
     driver = stage.driver(**{"kafka.group.id": "x" * 40_000})
-    end = driver.advance(driver.initial(), limited=True)
+    end = begin(driver)
     assert driver.advance(end, limited=True) == end
