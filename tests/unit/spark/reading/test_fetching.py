@@ -9,6 +9,7 @@ import pytest
 
 from odradek.client.client import Client
 from odradek.client.cluster import PartitionView
+from odradek.client.setting import ClientSetting
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.records.builder import BatchSpec, build_batch
@@ -17,7 +18,7 @@ from odradek.spark.reading import read_range
 from odradek.spark.reading.errors import CorruptRecords, TopicReplaced, Unread
 from odradek.spark.reading.fetching import Fetching
 from odradek.spark.reading.range import Range, ReadSetting
-from odradek.testing.fake_broker import Asked, FakeBroker
+from odradek.testing.fake_broker import Asked, FakeBroker, Hurried
 from odradek.testing.waiting import until
 from odradek.wire.apis import APIS
 from odradek.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
@@ -49,11 +50,11 @@ class Cluster:
         self.fetch: Callable[[int, Asked, FetchRequest], None] = self.serve
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[Client]:
+    async def serving(self, setting: ClientSetting | None = None) -> AsyncIterator[Client]:
         async with AsyncExitStack() as stack, asyncio.timeout(60):
             for broker in self.brokers.values():
                 await stack.enter_async_context(broker.serving())
-            yield await stack.enter_async_context(Client([self.brokers[1].address]))
+            yield await stack.enter_async_context(Client([self.brokers[1].address], setting))
 
     @property
     def fetches(self) -> list[Any]:
@@ -190,6 +191,26 @@ def test_a_leader_that_has_left_the_cluster_is_looked_for_again() -> None:
             assert fetched is not None
             assert [each.head.base_offset for each in fetched.batches] == [0]
             assert leaders[ID, 0].leader == 1
+
+    asyncio.run(main())
+
+
+def test_a_broker_that_takes_too_long_is_asked_again_and_what_it_says_late_is_not_heard() -> None:
+    async def main() -> None:
+        cluster = Cluster()
+        late: list[Asked] = []
+
+        def be_late_once(number: int, asked: Asked, request: FetchRequest) -> None:
+            if not late:
+                late.append(asked)
+                return
+            cluster.reply(late[0], batch(500, 10))
+            cluster.serve(number, asked, request)
+
+        cluster.fetch = be_late_once
+        async with cluster.serving(ClientSetting(request_timeout_s=0.1, rng=Hurried())) as client:
+            assert await read(client, Range("orders", ID, 0, 5, 20), setting(fetch_bytes_max=1)) == [0, 10]
+            assert [each.fetch_offset for each in cluster.fetches][:2] == [5, 5]
 
     asyncio.run(main())
 
