@@ -58,8 +58,8 @@ def split(records: memoryview, place: str, position: int, end: int = _NO_END) ->
                 rewritten = rewrite(records, at)
                 if rewritten is None:
                     break
-                batches.append(Batch(parse_head(rewritten[0]), memoryview(rewritten[0]), 0))
-                at = rewritten[1]
+                batches.append(Batch(rewritten.head, rewritten.batch, 0))
+                at = rewritten.end
                 continue
             if size - at < HEAD_SIZE:
                 break

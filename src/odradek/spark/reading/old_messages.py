@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import NO_TIMESTAMP, Offset, TimestampMs
-from odradek.records.batch import CODEC_MASK, LOG_OVERHEAD, Codec, TimestampType
+from odradek.records.batch import CODEC_MASK, LOG_OVERHEAD, BatchHead, Codec, TimestampType, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.compression import decompress
 from odradek.records.record import Record
@@ -27,6 +27,16 @@ _INT32 = Struct(">i")
 _CRC_END = 16
 _LOG_APPEND_TIME = 0x08
 _CODECS = (Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
+UNTIMED = 1 << 14
+"""In the attributes of a head as this package keeps it: of messages of magic 0, which have no time of any type. Format
+v2 has no word for that, and leaves the bit alone."""
+
+
+class Rewritten(NamedTuple):
+    head: BatchHead
+    batch: memoryview
+    end: int
+    """Where the message ends."""
 
 
 class _Message(NamedTuple):
@@ -39,8 +49,8 @@ class _Message(NamedTuple):
     end: int
 
 
-def rewrite(data: memoryview, at: int) -> tuple[bytearray, int] | None:
-    """The message at `at` as a batch of format v2, and where it ends; None where it is cut off. Raises CorruptBatch."""
+def rewrite(data: memoryview, at: int) -> Rewritten | None:
+    """The message at `at` as a batch of format v2; None where it is cut off. Raises CorruptBatch."""
     if len(data) - at < LOG_OVERHEAD:
         return None
     end = at + LOG_OVERHEAD + _INT32.unpack_from(data, at + 8)[0]
@@ -59,9 +69,13 @@ def rewrite(data: memoryview, at: int) -> tuple[bytearray, int] | None:
         max_timestamp=append_time,
     )
     try:
-        return build_batch(records, spec), outer.end
+        batch = build_batch(records, spec)
     except (ValueError, StructError) as error:  # offsets that do not rise, or are too far from each other
         raise CorruptBatch(f"the messages within a message: {error}") from None
+    head = parse_head(batch)
+    if not outer.magic:
+        head = head._replace(attributes=head.attributes | UNTIMED)
+    return Rewritten(head, memoryview(batch), outer.end)
 
 
 def _unpacked(outer: _Message) -> list[tuple[int, _Message]]:

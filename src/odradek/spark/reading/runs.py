@@ -12,6 +12,7 @@ from odradek.model.errors import CorruptBatch
 from odradek.records.batch import CODEC_MASK, CRC_START, HEAD_SIZE, LENGTH_MIN, LOG_OVERHEAD, MAGIC, TimestampType
 from odradek.records.compression import INFLATED_MAX, decompress, decompress_into, inflated_max
 from odradek.spark.reading.errors import CorruptRecords
+from odradek.spark.reading.old_messages import UNTIMED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,8 +52,11 @@ class Run:
         if not 0 <= head.count * _RECORD_LEAST <= end - at:
             raise CorruptBatch(f"{head.count} records in {end - at} bytes")
         kind, base_timestamp = 0, head.base_timestamp
-        if head.attributes > CODEC_MASK and head.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            kind, base_timestamp = 1, head.max_timestamp
+        if head.attributes > CODEC_MASK:
+            if head.attributes & UNTIMED:
+                kind = -1
+            elif head.timestamp_type is TimestampType.LOG_APPEND_TIME:
+                kind, base_timestamp = 1, head.max_timestamp
         self.numbers += (at, end, head.base_offset, base_timestamp, kind, head.last_offset_delta, head.count)
         self.rows_max += head.count
         self.size += end - at

@@ -1,17 +1,21 @@
 import zlib
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from random import Random
 from struct import pack
+from typing import Any
 
 import pytest
 
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.records.batch import Codec, TimestampType
-from odradek.records.builder import build_batch
+from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.compression import compress
 from odradek.records.record import Record, read_records
 from odradek.spark.reading.batches import split, visible
+from odradek.spark.reading.decode import Decoder
 from odradek.spark.reading.errors import CorruptRecords
+from odradek.spark.reading.range import Range, ReadSetting
 
 APPEND_TIME = 8
 
@@ -32,6 +36,30 @@ def read(data: bytes) -> list[tuple[int, int, bytes | None, bytes | None]]:
 
 def test_messages_of_magic_0_have_no_time() -> None:
     assert read(message(5, 0, None, b"a") + message(9, 0, b"k", None)) == [(5, -1, None, b"a"), (9, -1, b"k", None)]
+
+
+def columns(data: bytes, *names: str) -> list[tuple[Any, ...]]:
+    decoder = Decoder(Range("old", bytes(16), 0, 0, 1 << 40), ReadSetting(bootstrap="", columns=names))
+    found = decoder.decode(visible(split(memoryview(data), "old-0", 0), (), "old-0"))
+    return [row for batch in found for row in zip(*(each.to_pylist() for each in batch.columns), strict=True)]
+
+
+def test_a_time_that_is_not_there_is_of_no_type() -> None:
+    """As Kafka's consumer in Java and Spark's connector tell it."""
+    inner = message(1, 0, None, b"b") + message(2, 0, None, b"c")
+    old = message(0, 0, None, b"a") + message(2, 0, None, compress(Codec.GZIP, inner), 0, Codec.GZIP)
+    none = datetime(1970, 1, 1, tzinfo=UTC) - timedelta(milliseconds=1)
+    rows = [(number, none, -1) for number in range(3)]
+    assert columns(old, "offset", "timestamp", "timestampType") == rows
+
+    timed = message(3, 1, None, b"d", 1000) + message(4, 1, None, b"e", 2000, APPEND_TIME)
+    unknown = build_batch([Record(Offset(5), TimestampMs(-1), None, b"f")], BatchSpec(base_offset=Offset(5)))
+    assert columns(old + timed + bytes(unknown), "offset", "timestamp", "timestampType") == [
+        *rows,
+        (3, datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC), 0),
+        (4, datetime(1970, 1, 1, 0, 0, 2, tzinfo=UTC), 1),
+        (5, none, 0),
+    ]
 
 
 def test_messages_of_magic_1_have_one() -> None:
