@@ -1,9 +1,9 @@
 """A source of made-up events, one for each tick of the clock, that asks nobody and decodes nothing.
 
 What a stream of it takes is Spark's part and PySpark's, and little more: some calls of numpy and pyarrow for a batch.
-In a `session()`, workers know its tasks again, as they do those of ours. So it shows what is left for a source in Python
-to take, and less than that: events of the clock are there at once, where those of a producer have a broker on their way.
-It is in the table of `./run bench spark` next to streams that are read from a broker.
+In a `session()`, workers know its tasks again, as they do those of ours. So it shows what is left for a source in
+Python to take, and less than that: events of the clock are there at once, where those of a producer have a broker on
+their way. It is in the table of `./run bench spark` next to streams that are read from a broker.
 """
 
 import sys

@@ -20,6 +20,7 @@ from odradek.records.batch import CODEC_MASK, LOG_OVERHEAD, BatchHead, Codec, Ti
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.compression import decompress
 from odradek.records.record import Record
+from odradek.spark.reading.old_lz4 import with_right_check
 
 _START = Struct(">qiIbb")
 _INT64 = Struct(">q")
@@ -85,7 +86,8 @@ def _unpacked(outer: _Message) -> list[tuple[int, _Message]]:
         return [(outer.offset, outer)]
     if code not in _CODECS or outer.value is None:
         raise CorruptBatch(f"message of codec {code}, which this format has not, or without a value")
-    inner = list(_messages(memoryview(decompress(Codec(code), memoryview(outer.value)))))
+    value = with_right_check(outer.value) if code == Codec.LZ4 and not outer.magic else outer.value
+    inner = list(_messages(memoryview(decompress(Codec(code), memoryview(value)))))
     if not inner:
         raise CorruptBatch("compressed message without messages")
     base = outer.offset - inner[-1].offset if outer.magic else 0
