@@ -2,7 +2,8 @@
 
 Both connectors in the same sessions of the same Spark, on the same topics, in turn, round by round after a round that
 does not count, or eight of streams; and all of it once with odradek as the broker and once with Apache Kafka. Rows are
-counted in every query. What a fresh session does first is timed in processes of its own. The table has medians.
+counted in every query. What a fresh session does first is timed in processes of its own, and so are streams "as used":
+each connector in the session that its users have. The table has medians.
 
 --quick has small topics and few rounds, and says little: it shows that all of it runs. The whole needs about 6 GB in
 the temporary directory. Needs Apache Kafka and the connector (Java and, at first, Maven).
@@ -13,8 +14,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +24,7 @@ from typing import Any
 
 import harness
 from contenders import ApacheKafka, Contender, Odradek, Running, running
+from spark_load import STREAMS_NOT_COUNTED
 from spark_topics import Filled, fill
 from versus import NO_BAR, Bar, Row, Table, at_least, at_most, prepared, progress, show, work_directory
 
@@ -167,6 +170,53 @@ def measure_stream_moved(stage: Stage) -> None:
         _measure_stream(stage, "stream", partitions, "foreachBatch in a plain session", NOT_ABOVE, plain=True)
 
 
+def measure_stream_as_used(stage: Stage) -> None:
+    """Each connector in the session that its users have: ours in a `session()`, Spark's in one that Spark makes."""
+    for partitions, (broker, running_broker) in itertools.product((6, 1), stage.brokers.items()):
+        what = f"{RATE:,} events/s in {partitions} partition{'s' if partitions > 1 else ''} to foreachBatch, as used"
+        with ExitStack() as stack:
+            round_of = {
+                side: stack.enter_context(_streaming(side, running_broker.address, partitions, stage.sizes.stream_s))
+                for side in (THEIRS, OURS)
+            }
+            for number in range(-STREAMS_NOT_COUNTED, stage.sizes.rounds * STREAM_TIMES):
+                for side in list(round_of)[:: -1 if number % 2 else 1]:
+                    got = round_of[side](number)
+                    if number >= 0:
+                        for cut in ("p50", "p99"):
+                            stage.add(f"{what}, {cut}, on {broker}", side, got[f"{cut}_ms"], "ms", NOT_ABOVE)
+
+
+@contextmanager
+def _streaming(side: str, address: str, partitions: int, seconds: int) -> Iterator[Callable[[int], dict[str, float]]]:
+    """A process with a session of its own, which streams for a round whenever it is asked to."""
+    topic = f"stream-as-used-{partitions}-{FORMATS[side]}"
+    options = {"kafka.bootstrap.servers": address, "subscribe": topic}
+    job = {"format": FORMATS[side], "options": options, "partitions": partitions}
+    work = "stream_when_asked"
+    command = spark_command(work, {"job": job, "rate": RATE, "seconds": seconds, "plain": side == THEIRS})
+    pipe = subprocess.PIPE
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=said) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        tell, answers = process.stdin, process.stdout
+
+        def round_of(number: int) -> dict[str, float]:
+            with suppress(BrokenPipeError):
+                tell.write(b"%d\n" % number)
+            answer = answers.readline()
+            if not answer:
+                said.seek(0)
+                raise RuntimeError(failure(work, said.read().decode()))
+            taken: dict[str, float] = json.loads(answer)
+            return taken
+
+        yield round_of
+
+
 def measure_stream_to_topic(stage: Stage) -> None:
     _measure_stream(stage, "stream_to_sink", 1, "a topic", at_most(1.5))
 
@@ -235,6 +285,7 @@ PARTS: dict[str, Callable[[Stage], None]] = {
     "stream": measure_stream,
     "stream-of-one": measure_stream_of_one,
     "stream-moved": measure_stream_moved,
+    "stream-as-used": measure_stream_as_used,
     "stream-to-topic": measure_stream_to_topic,
     "write": measure_write,
     "memory": measure_memory,
@@ -246,14 +297,20 @@ PARTS: dict[str, Callable[[Stage], None]] = {
 
 def run_spark(name: str, **parameters: Any) -> Any:
     """In a process of its own, which has both connectors."""
-    script = str(Path(__file__).with_name("spark_load.py"))
-    done = subprocess.run(
-        [sys.executable, script, name, json.dumps(parameters)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(spark_command(name, parameters), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        said = "\n".join(line for line in done.stderr.splitlines() if not line.startswith("\tat "))
-        raise RuntimeError(f"{name} failed: {said[-4000:]}")
+        raise RuntimeError(failure(name, done.stderr))
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def spark_command(name: str, parameters: dict[str, Any]) -> list[str]:
+    return [sys.executable, str(Path(__file__).with_name("spark_load.py")), name, json.dumps(parameters)]
+
+
+def failure(name: str, said: str) -> str:
+    """Without the places in Java's code."""
+    kept = "\n".join(line for line in said.splitlines() if not line.startswith("\tat "))
+    return f"{name} failed: {kept[-4000:]}"
 
 
 def failures_of(stage: Stage, wanted: Collection[str]) -> Iterator[str]:

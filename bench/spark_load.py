@@ -29,7 +29,7 @@ from odradek.testing import spark_connector
 
 Job = dict[str, Any]
 _POLL_S = 0.02
-_STREAMS_NOT_COUNTED = 8
+STREAMS_NOT_COUNTED = 8
 """Rounds in which Java compiles most of what a batch runs: with either connector, the first takes three times as long
 as the fifth."""
 _WAIT_S = 120
@@ -37,7 +37,7 @@ _WAIT_S = 120
 
 @contextmanager
 def session(cores: int, *, connector: bool = True, plain: bool = False) -> Iterator[SparkSession]:
-    """A plain one has none of our settings: as in a job that is moved by changing one word."""
+    """A plain one has none of our settings: as whoever uses Spark's own connector has it."""
     configs = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -211,17 +211,30 @@ def _in_turn(
     if any(job["format"] == ClockSource.name() for job in jobs):
         os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # Spark's processes import the source
     with session(2, plain=plain) as spark:
-        for number in range(-_STREAMS_NOT_COUNTED, rounds):
+        for number in range(-STREAMS_NOT_COUNTED, rounds):
             order = list(range(len(jobs)))
             for each in reversed(order) if number % 2 else order:
-                options = jobs[each]["options"]
-                topic = f"{options['subscribe']}-{number + _STREAMS_NOT_COUNTED}"
-                create(options["kafka.bootstrap.servers"], topic, jobs[each]["partitions"])
-                counts = number >= 0
-                got = once(spark, jobs[each] | {"options": options | {"subscribe": topic}, "counts": counts})
-                if counts:
+                got = once(spark, _on_new_topic(jobs[each], number))
+                if number >= 0:
                     found[each].append(got)
     return {"found": found}
+
+
+def stream_when_asked(job: Job, rate: int, seconds: int, plain: bool) -> dict[str, Any]:
+    """Rounds of one connector in a session of its own: each line that is read is the number of one, below 0 for those
+    that do not count, and is answered with a line."""
+    with session(2, connector=job["format"] == "kafka", plain=plain) as spark:
+        for line in sys.stdin:
+            print(json.dumps(_stream_once(spark, _on_new_topic(job, int(line)), rate, seconds)), flush=True)
+    return {}
+
+
+def _on_new_topic(job: Job, number: int) -> Job:
+    """For the round of this number, which does not count if it is below 0."""
+    options = job["options"]
+    topic = f"{options['subscribe']}-{number + STREAMS_NOT_COUNTED}"
+    create(options["kafka.bootstrap.servers"], topic, job["partitions"])
+    return job | {"options": options | {"subscribe": topic}, "counts": number >= 0}
 
 
 def _stream_once(spark: SparkSession, job: Job, rate: int, seconds: int) -> dict[str, float]:
@@ -329,7 +342,7 @@ def _percentiles(late_ms: list[float], expected: int) -> dict[str, float]:
 
 
 WORKS: dict[str, Callable[..., dict[str, Any]]] = {
-    work.__name__: work for work in (read, first, memory, write, stream, stream_to_sink)
+    work.__name__: work for work in (read, first, memory, write, stream, stream_when_asked, stream_to_sink)
 }
 
 if __name__ == "__main__":
