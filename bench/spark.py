@@ -5,8 +5,9 @@ does not count, or eight of streams; and all of it once with odradek as the brok
 counted in every query. What a fresh session does first is timed in processes of its own, and so are streams "as used":
 each connector in the session that its users have. The table has medians.
 
---quick has small topics and few rounds, and says little: it shows that all of it runs. The whole needs about 6 GB in
-the temporary directory. Needs Apache Kafka and the connector (Java and, at first, Maven).
+--quick has small topics and few rounds, and says little: it shows in 20 minutes that all of it runs. The whole takes
+two to three hours, and needs about 6 GB in the temporary directory. Needs Apache Kafka and the connector (Java and, at
+first, Maven).
 """
 
 import itertools
@@ -24,7 +25,6 @@ from typing import Any
 
 import harness
 from contenders import ApacheKafka, Contender, Odradek, Running, running
-from spark_load import STREAMS_NOT_COUNTED
 from spark_topics import Filled, fill
 from versus import NO_BAR, Bar, Row, Table, at_least, at_most, prepared, progress, show, work_directory
 
@@ -43,9 +43,6 @@ GROWTH_CORES = (1, 2)
 RATE = 10_000
 FIRST_TIMES = 3
 """Of each round: a first query is over soon, and differs from the next by a fifth."""
-STREAM_TIMES = 4
-"""Of each round: what the machine does besides moves the latency of a stream by a fifth within a minute, so many short
-turns tell more than few long ones. An even number: whoever comes second has it better, as Java compiles for minutes."""
 Step = tuple[str, str]
 # As Apache Kafka has them by default when it is one node: these two topics have three replicas otherwise.
 ONE_NODE = {"transaction.state.log.replication.factor": "1", "transaction.state.log.min.isr": "1"}
@@ -61,10 +58,22 @@ class Sizes:
     """Rows of 1,000 bytes."""
     rounds: int
     stream_s: int
+    stream_times: int
+    """Of each round: what the machine does besides moves the latency of a stream by a fifth within a minute, so many
+    short turns tell more than few long ones. Even, to be fair: whoever comes second has it better, as Java compiles for
+    minutes."""
+    streams_not_counted: int
+    """Rounds in which Java compiles most of what a batch runs: with either connector, the first takes three times as
+    long as the fifth."""
+
+    @property
+    def streams(self) -> tuple[int, int]:
+        """The numbers of their rounds, as a range has them; those below 0 do not count."""
+        return -self.streams_not_counted, self.rounds * self.stream_times
 
 
-WHOLE = Sizes(3_000_000, 1_000_000, rounds=3, stream_s=6)
-QUICK = Sizes(200_000, 50_000, rounds=1, stream_s=5)
+WHOLE = Sizes(3_000_000, 1_000_000, rounds=3, stream_s=6, stream_times=4, streams_not_counted=8)
+QUICK = Sizes(200_000, 50_000, rounds=1, stream_s=5, stream_times=1, streams_not_counted=1)
 
 
 @dataclass
@@ -179,7 +188,7 @@ def measure_stream_as_used(stage: Stage) -> None:
                 side: stack.enter_context(_streaming(side, running_broker.address, partitions, stage.sizes.stream_s))
                 for side in (THEIRS, OURS)
             }
-            for number in range(-STREAMS_NOT_COUNTED, stage.sizes.rounds * STREAM_TIMES):
+            for number in range(*stage.sizes.streams):
                 for side in list(round_of)[:: -1 if number % 2 else 1]:
                     got = round_of[side](number)
                     if number >= 0:
@@ -225,7 +234,7 @@ def _measure_stream(
     stage: Stage, work: str, partitions: int, target: str, bar: Bar, *, with_clock: bool = False, **given: bool
 ) -> None:
     what = f"{RATE:,} events/s in {partitions} partition{'s' if partitions > 1 else ''} to {target}"
-    load = {"rounds": stage.sizes.rounds * STREAM_TIMES, "rate": RATE, "seconds": stage.sizes.stream_s, **given}
+    load = {"numbers": stage.sizes.streams, "rate": RATE, "seconds": stage.sizes.stream_s, **given}
     formats = [FORMATS[THEIRS], FORMATS[OURS], *([CLOCK] if with_clock else [])]
     for broker, running_broker in stage.brokers.items():
         options = {"kafka.bootstrap.servers": running_broker.address}

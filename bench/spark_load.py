@@ -29,9 +29,6 @@ from odradek.testing import spark_connector
 
 Job = dict[str, Any]
 _POLL_S = 0.02
-STREAMS_NOT_COUNTED = 8
-"""Rounds in which Java compiles most of what a batch runs: with either connector, the first takes three times as long
-as the fifth."""
 _WAIT_S = 120
 
 
@@ -189,29 +186,29 @@ def _write_once(spark: SparkSession, job: Job, topic: str) -> float:
 # --- streaming
 
 
-def stream(jobs: list[Job], rounds: int, rate: int, seconds: int, plain: bool = False) -> dict[str, Any]:
+def stream(jobs: list[Job], numbers: list[int], rate: int, seconds: int, plain: bool = False) -> dict[str, Any]:
     """From a producer at a steady rate to foreachBatch: how late each record was there, in percentiles."""
-    return _in_turn(jobs, rounds, lambda spark, job: _stream_once(spark, job, rate, seconds), plain=plain)
+    return _in_turn(jobs, numbers, lambda spark, job: _stream_once(spark, job, rate, seconds), plain=plain)
 
 
-def stream_to_sink(jobs: list[Job], rounds: int, rate: int, seconds: int) -> dict[str, Any]:
+def stream_to_sink(jobs: list[Job], numbers: list[int], rate: int, seconds: int) -> dict[str, Any]:
     """The same to a topic that says when each record was appended to it."""
-    return _in_turn(jobs, rounds, lambda spark, job: _stream_to_sink_once(spark, job, rate, seconds))
+    return _in_turn(jobs, numbers, lambda spark, job: _stream_to_sink_once(spark, job, rate, seconds))
 
 
 def _in_turn(
     jobs: list[Job],
-    rounds: int,
+    numbers: list[int],
     once: Callable[[SparkSession, Job], dict[str, float]],
     *,
     plain: bool = False,
 ) -> dict[str, Any]:
-    """Each job on a new topic in each round, after rounds in which Java compiles most of what they run."""
+    """Each job on a new topic in each round. The numbers are those of the first round and behind the last."""
     found: list[list[dict[str, float]]] = [[] for _ in jobs]
     if any(job["format"] == ClockSource.name() for job in jobs):
         os.environ["PYTHONPATH"] = str(Path(__file__).parent)  # Spark's processes import the source
     with session(2, plain=plain) as spark:
-        for number in range(-STREAMS_NOT_COUNTED, rounds):
+        for number in range(*numbers):
             order = list(range(len(jobs)))
             for each in reversed(order) if number % 2 else order:
                 got = once(spark, _on_new_topic(jobs[each], number))
@@ -232,7 +229,7 @@ def stream_when_asked(job: Job, rate: int, seconds: int, plain: bool) -> dict[st
 def _on_new_topic(job: Job, number: int) -> Job:
     """For the round of this number, which does not count if it is below 0."""
     options = job["options"]
-    topic = f"{options['subscribe']}-{number + STREAMS_NOT_COUNTED}"
+    topic = f"{options['subscribe']}-{number}"
     create(options["kafka.bootstrap.servers"], topic, job["partitions"])
     return job | {"options": options | {"subscribe": topic}, "counts": number >= 0}
 
