@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
+import harness
 import load
 from raw import Raw
 
@@ -119,7 +120,9 @@ def running(contender: Contender, directory: Path, ending: signal.Signals = sign
     with output.open("ab") as sink:
         command = contender.command(directory, port)
         begin = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=_environment())
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, env=harness.environment()
+        )
     try:
         address = f"127.0.0.1:{port}"
         _await_first_record(process, address, output)
@@ -131,11 +134,6 @@ def running(contender: Contender, directory: Path, ending: signal.Signals = sign
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-def _environment() -> dict[str, str]:
-    """Python keeps compiled modules from the first start on, whatever this shell says: pip installs them compiled."""
-    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _await_first_record(process: subprocess.Popen[bytes], address: str, output: Path) -> None:

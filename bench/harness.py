@@ -31,6 +31,12 @@ class Figure:
     met: bool | None = None
 
 
+def environment() -> dict[str, str]:
+    """Of processes that are measured: Python keeps compiled modules from the first start on, whatever this shell says,
+    as those have them who installed with pip."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def seconds(work: Callable[[], object]) -> float:
     begin = time.perf_counter()
     work()

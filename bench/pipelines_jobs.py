@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import harness
+
 _TICKS_S = os.sysconf("SC_CLK_TCK")
 _WAIT_S = 180
 _LINES_TOLD = 40
@@ -132,8 +134,9 @@ def spark_jobs(work: Path) -> Iterator[Jobs]:
     log = work / "spark.log"
     script = str(Path(__file__).with_name("pipelines_spark.py"))
     with log.open("wb") as errors:
+        pipe, command = subprocess.PIPE, [sys.executable, script]
         process = subprocess.Popen(
-            [sys.executable, script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+            command, stdin=pipe, stdout=pipe, stderr=errors, text=True, env=harness.environment()
         )
     jobs = Jobs(process, log)
     try:

@@ -210,7 +210,9 @@ def _streaming(side: str, address: str, partitions: int, seconds: int) -> Iterat
     pipe = subprocess.PIPE
     with (
         tempfile.TemporaryFile() as said,
-        subprocess.Popen(command, bufsize=0, stdin=pipe, stdout=pipe, stderr=said) as process,
+        subprocess.Popen(
+            command, bufsize=0, stdin=pipe, stdout=pipe, stderr=said, env=harness.environment()
+        ) as process,
     ):
         assert process.stdin is not None
         assert process.stdout is not None
@@ -309,7 +311,8 @@ PARTS: dict[str, Callable[[Stage], None]] = {
 
 def run_spark(name: str, **parameters: Any) -> Any:
     """In a process of its own, which has both connectors."""
-    done = subprocess.run(spark_command(name, parameters), capture_output=True, text=True, check=False)
+    command = spark_command(name, parameters)
+    done = subprocess.run(command, env=harness.environment(), capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(failure(name, done.stderr))
     return json.loads(done.stdout.splitlines()[-1])
