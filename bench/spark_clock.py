@@ -19,8 +19,8 @@ from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
 from odradek.spark.reading.columns import PLAIN_COLUMNS, arrow_schema
+from odradek.spark.runtime.worker import in_task
 from odradek.spark.source import OdradekSource
-from odradek.spark.worker import in_task
 
 _VALUE_BYTES = 100
 _ALL = (1 << 63) - 1
@@ -28,7 +28,7 @@ _ALL = (1 << 63) - 1
 
 def _be_known_again() -> None:
     """In a worker of a `session()`, which looks for readers of ours alone."""
-    repeated: Any = sys.modules.get("odradek.spark.repeated")
+    repeated: Any = sys.modules.get("odradek.spark.runtime.repeated")
     if repeated is not None:
         repeated._MARKS = (repeated._READS.encode(),)
         repeated._READERS += (_Clock,)

@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 
 import odradek
 from odradek.pipelines.contract import PIPELINE_PROGRESS, TRUCK_POSITIONS, TRUCKS_GPS, json_text, time_text
-from odradek.spark.java import find_java_home
+from odradek.spark.runtime.java import find_java_home
 from odradek.testing import RunningBroker
 from odradek.testing.committed_values import committed_pairs
 

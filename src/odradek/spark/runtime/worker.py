@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from typing import TypeVar
 
-from odradek.spark.sockets import send_at_once
+from odradek.spark.runtime.sockets import send_at_once
 
 T = TypeVar("T")
 

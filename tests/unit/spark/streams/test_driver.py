@@ -20,7 +20,7 @@ from odradek.spark.offsets import Position
 from odradek.spark.options import source_options
 from odradek.spark.reading.errors import DataLoss, NoSuchPartition, StartUnknown, TopicReplaced
 from odradek.spark.reading.range import Range
-from odradek.spark.stream_driver import StreamDriver
+from odradek.spark.streams.driver import StreamDriver
 from odradek.testing.broker import RunningBroker
 
 _NUMBERS = itertools.count()
@@ -483,7 +483,7 @@ def test_a_topic_made_again_is_noticed_though_it_has_as_many_records(stage: Stag
 
 
 def test_a_topic_that_is_deleted(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.spark.watch._DOUBTED_PAUSE_S", 0.001)
+    monkeypatch.setattr("odradek.spark.streams.watch._DOUBTED_PAUSE_S", 0.001)
     stage.create()
     stage.produce(5)
     driver = stage.driver()
@@ -500,7 +500,7 @@ def test_a_topic_that_is_deleted(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
 def test_a_truncated_partition_is_told_of_once_and_as_what_it_is(
     stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.spark.watch._DOUBTED_PAUSE_S", 0.001)
+    monkeypatch.setattr("odradek.spark.streams.watch._DOUBTED_PAUSE_S", 0.001)
     stage.create()
     stage.produce(5)
     driver = stage.driver(failOnDataLoss="false")
@@ -576,7 +576,7 @@ def test_a_small_batch_has_no_more_tasks_than_run_at_the_same_time(
     assert tasks(stage.driver(maxPartitions="1"), start) == 1
     assert tasks(stage.driver(minPartitions="3"), start) is None
     assert tasks(stage.driver(maxRecordsPerPartition="9"), start) is None
-    monkeypatch.setattr("odradek.spark.stream_driver._SMALL_OFFSETS", 5)
+    monkeypatch.setattr("odradek.spark.streams.driver._SMALL_OFFSETS", 5)
     assert tasks(stage.driver(), start) is None
     assert tasks(stage.driver(maxPartitions="1"), start) == 1
 
@@ -636,7 +636,7 @@ def test_a_restarted_query_commits_to_the_group_of_its_checkpoint(stage: Stage) 
 
 
 def test_a_group_that_is_refused_does_not_stop_a_query(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.spark.stream_driver._COMMIT_WAIT_S", 0.01)
+    monkeypatch.setattr("odradek.spark.streams.driver._COMMIT_WAIT_S", 0.01)
     stage.create()
     stage.produce(3)
     driver = stage.driver(**{"kafka.group.id": "x" * 40_000})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.spark.python import quick_python
+from odradek.spark.runtime.python import quick_python
 
 JAR = "/spark 1/jars/spark-core_2.13-4.3.0.jar"
 
@@ -40,9 +40,9 @@ def test_the_daemon_that_is_run_is_ours(tmp_path: Path) -> None:
     python.chmod(0o755)
     command = [str(quick_python(python)), "-m", "pyspark.daemon", "pyspark.worker"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert printed[-3:] == ["-m", "odradek.spark.daemon", "pyspark.worker"]
+    assert printed[-3:] == ["-m", "odradek.spark.runtime.daemon", "pyspark.worker"]
 
 
 def test_where_no_script_can_be_run_python_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("odradek.spark.shims.os.access", lambda path, mode: False)
+    monkeypatch.setattr("odradek.spark.runtime.shims.os.access", lambda path, mode: False)
     assert quick_python(tmp_path / "python") == tmp_path / "python"

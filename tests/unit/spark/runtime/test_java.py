@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.spark import java
-from odradek.spark.java import NoJava, find_java_home, java_version, shim_home, without_spark_home
+from odradek.spark.runtime import java
+from odradek.spark.runtime.java import NoJava, find_java_home, java_version, shim_home, without_spark_home
 
 
 def make_java(home: Path, told: str) -> Path:
@@ -86,7 +86,7 @@ def test_spark_home_is_hidden_from_all_but_the_launcher(tmp_path: Path) -> None:
 def test_where_no_script_can_be_run_java_runs_without_or_is_not_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.spark.shims.os.access", lambda path, mode: False)
+    monkeypatch.setattr("odradek.spark.runtime.shims.os.access", lambda path, mode: False)
     assert without_spark_home(tmp_path) == tmp_path
     with pytest.raises(NoJava, match="no program may be run from"):
         shim_home(tmp_path / "java")

@@ -7,19 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.ahead import NOTHING, with_found
 from odradek.spark.cluster import Cluster, Extent
 from odradek.spark.edges import AtOffsets
 from odradek.spark.given_options import InvalidOption
-from odradek.spark.losses import Losses, begin_at, find_expired_starts, find_losses, find_unknown_starts
 from odradek.spark.offsets import Position
 from odradek.spark.options import SourceOptions
 from odradek.spark.planning import limit_bytes, limit_rows, split
-from odradek.spark.progress import Progress
 from odradek.spark.reading.errors import DataLoss
 from odradek.spark.reading.range import Range
 from odradek.spark.resolving import starts_of
-from odradek.spark.watch import Watch
+from odradek.spark.streams.ahead import NOTHING, with_found
+from odradek.spark.streams.losses import Losses, begin_at, find_expired_starts, find_losses, find_unknown_starts
+from odradek.spark.streams.progress import Progress
+from odradek.spark.streams.watch import Watch
 
 log = logging.getLogger(__name__)
 

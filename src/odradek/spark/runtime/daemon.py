@@ -33,7 +33,7 @@ def _know_tasks_again() -> None:
     from pyspark import worker
 
     try:
-        from odradek.spark.repeated import quick
+        from odradek.spark.runtime.repeated import quick
     except ImportError:  # of another PySpark, whose tasks we would not know
         return
     worker.main = quick(worker.main)

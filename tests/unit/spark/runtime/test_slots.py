@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from odradek.spark.slots import slots_here, slots_of, starter, tell_processes
+from odradek.spark.runtime.slots import slots_here, slots_of, starter, tell_processes
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_all_cores_are_those_that_this_process_may_use() -> None:
 
 
 def test_processes_that_are_started_within_know_it() -> None:
-    tell = "import os; from odradek.spark.slots import slots_here; print(slots_here(os.environ))"
+    tell = "import os; from odradek.spark.runtime.slots import slots_here; print(slots_here(os.environ))"
     with tell_processes(7):
         with tell_processes(None):
             assert slots_here(os.environ) is None
@@ -67,7 +67,7 @@ def test_a_session_that_was_made_in_another_way(arguments: list[str], slots: int
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the arguments of a process")
 def test_who_started_this_process() -> None:
-    inner = "from odradek.spark.slots import starter; print(starter())"
+    inner = "from odradek.spark.runtime.slots import starter; print(starter())"
     outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
     told = subprocess.run([sys.executable, "-c", outer, "spark.master=local[5]"], capture_output=True, text=True)
     assert "'spark.master=local[5]'" in told.stdout

@@ -5,7 +5,7 @@ import sys
 
 TASKS = """
 import gc
-from odradek.spark.worker import in_task
+from odradek.spark.runtime.worker import in_task
 
 assert gc.get_freeze_count() == 0
 first = in_task(iter("ab"))

@@ -10,10 +10,10 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from odradek.spark import fork_client, fork_server
-from odradek.spark.fork_server import DAEMON
-from odradek.spark.homes import make_home
-from odradek.spark.shims import make_shim
+from odradek.spark.runtime import fork_client, fork_server
+from odradek.spark.runtime.fork_server import DAEMON
+from odradek.spark.runtime.homes import make_home
+from odradek.spark.runtime.shims import make_shim
 
 _LEAVE_JARS_OUT = """while :; do
   case ${PYTHONPATH%%:*} in

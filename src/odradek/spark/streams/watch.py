@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from odradek.client.errors import ClientError
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.ahead import NOTHING, Seen, look_ahead
 from odradek.spark.cluster import Cluster, Extent, NoSuchTopic
 from odradek.spark.offsets import Position
 from odradek.spark.options import SourceOptions
+from odradek.spark.streams.ahead import NOTHING, Seen, look_ahead
 
 _AROUND_S = 1.0
 """How often all of the cluster is asked for, so that partitions are found that are new: in the background."""

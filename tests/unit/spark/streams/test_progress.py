@@ -12,8 +12,8 @@ from odradek.client.committed import Committed
 from odradek.client.errors import ClientError, Refused
 from odradek.model.error_code import ErrorCode
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.progress import Progress
 from odradek.spark.reading.connected import here
+from odradek.spark.streams.progress import Progress
 
 if TYPE_CHECKING:
     from odradek.spark.cluster import Cluster
@@ -48,7 +48,7 @@ class FakeCluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     made = FakeCluster()
-    monkeypatch.setattr("odradek.spark.progress.commit_offsets", made.commit)
+    monkeypatch.setattr("odradek.spark.streams.progress.commit_offsets", made.commit)
     return made
 
 
@@ -69,7 +69,7 @@ def test_what_is_reached_is_committed_once(cluster: FakeCluster, progress: Progr
 def test_many_batches_share_a_commit_that_is_not_put_off_when_it_is_waited_for(
     cluster: FakeCluster, progress: Progress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.spark.progress._APART_S", _NEVER_S)
+    monkeypatch.setattr("odradek.spark.streams.progress._APART_S", _NEVER_S)
     progress.reached({ORDERS: 1})
     assert cluster.commits.get(timeout=_SOON_S) == 1
     progress.wait(_SOON_S)
@@ -86,7 +86,7 @@ def test_many_batches_share_a_commit_that_is_not_put_off_when_it_is_waited_for(
 def test_a_commit_that_was_put_off_comes_by_itself(
     cluster: FakeCluster, progress: Progress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.spark.progress._APART_S", 0.01)
+    monkeypatch.setattr("odradek.spark.streams.progress._APART_S", 0.01)
     for offset in range(1, 4):
         progress.reached({ORDERS: offset})
         assert cluster.commits.get(timeout=_SOON_S) == offset
@@ -95,7 +95,7 @@ def test_a_commit_that_was_put_off_comes_by_itself(
 def test_what_was_refused_is_tried_again(
     cluster: FakeCluster, progress: Progress, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("odradek.spark.progress._PAUSE_S", 0.01)
+    monkeypatch.setattr("odradek.spark.streams.progress._PAUSE_S", 0.01)
     cluster.refusals = [ErrorCode.GROUP_AUTHORIZATION_FAILED] * 2
     progress.reached({ORDERS: 7})
     progress.wait(_SOON_S)
@@ -107,7 +107,7 @@ def test_what_was_refused_is_tried_again(
 def test_who_waited_in_vain_does_not_wait_again_before_something_is_committed(
     cluster: FakeCluster, progress: Progress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.spark.progress._PAUSE_S", 0.01)
+    monkeypatch.setattr("odradek.spark.streams.progress._PAUSE_S", 0.01)
     cluster.refusals = [ErrorCode.GROUP_AUTHORIZATION_FAILED] * 100_000
     progress.reached({ORDERS: 7})
     progress.wait(0.01)
@@ -127,7 +127,7 @@ def test_who_waited_in_vain_does_not_wait_again_before_something_is_committed(
 def test_a_group_of_consumers_is_told_as_such(
     cluster: FakeCluster, progress: Progress, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("odradek.spark.progress._PAUSE_S", 0)
+    monkeypatch.setattr("odradek.spark.streams.progress._PAUSE_S", 0)
     cluster.refusals = [ErrorCode.UNKNOWN_MEMBER_ID]
     progress.reached({ORDERS: 1})
     assert cluster.commits.get(timeout=_SOON_S) == 1

@@ -3,7 +3,7 @@ import socket
 import pytest
 from pyspark import daemon as of_pyspark
 
-from odradek.spark import daemon
+from odradek.spark.runtime import daemon
 
 
 def test_a_worker_that_spark_lets_go_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:

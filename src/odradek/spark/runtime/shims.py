@@ -4,7 +4,7 @@ import os
 import shlex
 from pathlib import Path
 
-from odradek.spark.homes import make_home
+from odradek.spark.runtime.homes import make_home
 
 _SHIM = """#!/bin/sh
 {first}

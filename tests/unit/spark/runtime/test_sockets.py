@@ -9,7 +9,7 @@ import pytest
 
 SETTING = """
 import gc, json, socket
-from odradek.spark.sockets import send_at_once
+from odradek.spark.runtime.sockets import send_at_once
 
 def pair(address="127.0.0.1"):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -123,9 +123,9 @@ print(json.dumps([bool(option(here, "TCP_NODELAY"))]))
 @pytest.mark.parametrize(
     "work",
     [
-        "from odradek.spark.worker import in_task\nnext(in_task(iter('a')))",
+        "from odradek.spark.runtime.worker import in_task\nnext(in_task(iter('a')))",
         "from odradek.spark.options import source_options\n"
-        "from odradek.spark.stream_reader import StreamReader\n"
+        "from odradek.spark.streams.reader import StreamReader\n"
         "given = {'kafka.bootstrap.servers': '127.0.0.1:1', 'subscribe': 'a'}\n"
         "StreamReader(source_options(given, streaming=True)).reportLatestOffset()",
     ],

@@ -15,13 +15,13 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import MAGIC_AT
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
-from odradek.spark.ahead import BYTES_MAX, NOTHING, Found, Seen, look_ahead, with_found
 from odradek.spark.cluster import Cluster, Extent
 from odradek.spark.offsets import Position
 from odradek.spark.options import source_options
 from odradek.spark.reading import read_ranges
 from odradek.spark.reading.range import Ahead, Range
-from odradek.spark.stream_driver import StreamDriver
+from odradek.spark.streams.ahead import BYTES_MAX, NOTHING, Found, Seen, look_ahead, with_found
+from odradek.spark.streams.driver import StreamDriver
 from odradek.testing.broker import RunningBroker
 from odradek.testing.fake_broker import Asked, FakeBroker
 from odradek.wire.apis import APIS

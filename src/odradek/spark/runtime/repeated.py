@@ -31,7 +31,7 @@ from pyspark.worker_util import pickleSer, read_command
 
 from odradek.process.clock import SystemClock
 from odradek.spark.batch_reader import BatchReader, FilteringBatchReader
-from odradek.spark.stream_reader import StreamReader
+from odradek.spark.streams.reader import StreamReader
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import gettempdir
 
 from odradek.model.errors import OdradekError
-from odradek.spark.shims import make_shim
+from odradek.spark.runtime.shims import make_shim
 
 VERSION_LEAST = 17
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from odradek.spark import fork_client
-from odradek.spark.fork_server import PRESET, is_as_started
-from odradek.spark.python import start_fork_server
+from odradek.spark.runtime import fork_client
+from odradek.spark.runtime.fork_server import PRESET, is_as_started
+from odradek.spark.runtime.python import start_fork_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="forks are made on Linux")]
 
@@ -55,7 +55,7 @@ sys.stdin.read()
 SESSION = """
 import sys, time
 from pathlib import Path
-from odradek.spark.python import start_fork_server
+from odradek.spark.runtime.python import start_fork_server
 
 path = Path(sys.argv[1])
 start_fork_server(Path(sys.executable), path)
@@ -185,7 +185,7 @@ def test_without_a_server_python_is_started(tmp_path: Path, work: Path) -> None:
 
 def test_nothing_is_loaded_that_starts_threads_or_draws_numbers() -> None:
     look = (
-        "import os, sys\nfrom importlib import import_module\nfrom odradek.spark.fork_server import LOADED\n"
+        "import os, sys\nfrom importlib import import_module\nfrom odradek.spark.runtime.fork_server import LOADED\n"
         "for name in LOADED: import_module(name)\n"
         "print(len(os.listdir('/proc/self/task')), *({'pyarrow', 'numpy.random', 'pandas'} & sys.modules.keys()))"
     )

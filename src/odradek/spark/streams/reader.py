@@ -8,8 +8,8 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from odradek.spark.reading import read_ranges
-from odradek.spark.told import told_in_one_line, told_while_reading
-from odradek.spark.worker import in_task
+from odradek.spark.runtime.told import told_in_one_line, told_while_reading
+from odradek.spark.runtime.worker import in_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from odradek.spark.given_options import InvalidOption
     from odradek.spark.options import SourceOptions
-    from odradek.spark.stream_driver import StreamDriver
+    from odradek.spark.streams.driver import StreamDriver
 
 
 class RefusedStream(DataSourceStreamReader):
@@ -99,9 +99,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             import time
 
             from odradek.spark.cluster import Cluster
-            from odradek.spark.slots import slots_here, starter
-            from odradek.spark.sockets import send_at_once
-            from odradek.spark.stream_driver import StreamDriver
+            from odradek.spark.runtime.slots import slots_here, starter
+            from odradek.spark.runtime.sockets import send_at_once
+            from odradek.spark.streams.driver import StreamDriver
 
             send_at_once()
             slots = slots_here(os.environ, starter())

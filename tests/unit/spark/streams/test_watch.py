@@ -10,11 +10,11 @@ import pytest
 from odradek.client.errors import Unreachable
 from odradek.model.address import Address
 from odradek.model.topic_partition import TopicPartition
-from odradek.spark.ahead import NOTHING, Seen
 from odradek.spark.cluster import Cluster, Extent, NoSuchTopic
 from odradek.spark.offsets import Position
 from odradek.spark.options import source_options
-from odradek.spark.watch import Watch
+from odradek.spark.streams.ahead import NOTHING, Seen
+from odradek.spark.streams.watch import Watch
 
 ORDERS, OTHERS = TopicPartition("orders", 0), TopicPartition("orders", 1)
 ORDERS_ID = bytes(range(16))
@@ -72,7 +72,7 @@ class FakeCluster:
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     made = FakeCluster()
-    monkeypatch.setattr("odradek.spark.watch.look_ahead", made.look_ahead)
+    monkeypatch.setattr("odradek.spark.streams.watch.look_ahead", made.look_ahead)
     return made
 
 
@@ -179,7 +179,7 @@ def test_what_was_read_is_not_taken_for_lost_by_the_first_answer(
         if len(cluster.asked) == 3:
             cluster.there = extent_of()
 
-    monkeypatch.setattr("odradek.spark.watch.asyncio.sleep", pause)
+    monkeypatch.setattr("odradek.spark.streams.watch.asyncio.sleep", pause)
     cluster.there = doubted
     assert watch.look(HERE, with_records=True).extent == extent_of()
     assert cluster.asked == ["all"] * 4
@@ -200,7 +200,7 @@ def test_what_is_lost_is_believed_in_the_end(
     cluster: FakeCluster, watch: Watch, lost: Extent, times: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A topic that is not there would be read from its beginning if it came back: it is waited for longer."""
-    monkeypatch.setattr("odradek.spark.watch.asyncio.sleep", no_pause)
+    monkeypatch.setattr("odradek.spark.streams.watch.asyncio.sleep", no_pause)
     cluster.there = lost
     assert watch.look(HERE, with_records=True).extent == lost
     assert cluster.asked == ["all"] * times
@@ -209,7 +209,7 @@ def test_what_is_lost_is_believed_in_the_end(
 def test_a_topic_that_was_read_and_is_gone_is_waited_for_and_then_left_out(
     cluster: FakeCluster, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("odradek.spark.watch.asyncio.sleep", no_pause)
+    monkeypatch.setattr("odradek.spark.streams.watch.asyncio.sleep", no_pause)
     cluster.is_strict = True
     cluster.there = Extent({}, {}, {}, {})
     assert watch.look(HERE, with_records=True).extent == cluster.there

@@ -22,9 +22,9 @@ from pyspark.util import PythonEvalType
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
-from odradek.spark import repeated
 from odradek.spark.reading.range import Ahead, Range
-from odradek.spark.repeated import quick
+from odradek.spark.runtime import repeated
+from odradek.spark.runtime.repeated import quick
 from odradek.spark.source import OdradekSource
 
 TOPIC = "orders"
@@ -334,7 +334,7 @@ LET_GO = """
 import socket, sys
 task = open(sys.argv[1], "rb").read()
 sys.argv[1:] = ["pyspark.worker"]
-from odradek.spark import daemon
+from odradek.spark.runtime import daemon
 spark, ours = socket.socketpair(socket.AF_UNIX)
 spark.sendall(task)
 print(daemon.worker(ours, True))
@@ -349,7 +349,7 @@ import sys
 sys.argv[1:] = ["pyspark.worker"]
 from pyspark import daemon as of_pyspark
 from pyspark import worker
-from odradek.spark import daemon
+from odradek.spark.runtime import daemon
 before = worker.main
 of_pyspark.worker = daemon._of_pyspark = lambda sock, authenticated: 0
 assert daemon.worker(None, True) == 0

@@ -8,18 +8,18 @@ import pytest
 
 TELL = """
 import logging
-from odradek.spark.told import told_in_one_line
+from odradek.spark.runtime.told import told_in_one_line
 {before}
 for _ in range(2):
     with told_in_one_line():
-        logging.getLogger("odradek.spark.progress").warning("group %s", "mine")
+        logging.getLogger("odradek.spark.streams.progress").warning("group %s", "mine")
 """
 
 
 @pytest.mark.parametrize(
     ("before", "line"),
     [
-        ("", r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} WARNING odradek\.spark\.progress: group mine\n"),
+        ("", r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} WARNING odradek\.spark\.streams\.progress: group mine\n"),
         ("logging.basicConfig(format='theirs %(message)s')", "theirs group mine\n"),
     ],
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.spark.homes import make_home
+from odradek.spark.runtime.homes import make_home
 
 
 @pytest.fixture(autouse=True)

@@ -38,11 +38,11 @@ LOADED = (
     "odradek.spark.batch_reader",
     "odradek.spark.reading.compiled",
     "odradek.spark.reading.fetching",
-    "odradek.spark.repeated",
-    "odradek.spark.stream_driver",
-    "odradek.spark.stream_reader",
+    "odradek.spark.runtime.repeated",
+    "odradek.spark.streams.driver",
+    "odradek.spark.streams.reader",
 )
-DAEMON = "odradek.spark.daemon"
+DAEMON = "odradek.spark.runtime.daemon"
 """Run in place of PySpark's own."""
 ALWAYS = {"PYTHONUNBUFFERED": "YES", "OMP_NUM_THREADS": "1"}
 PRESET = {"PYTHONHASHSEED": "0", **ALWAYS}

@@ -1,0 +1,1 @@
+"""What Spark's processes run on: a Java, the Pythons that it starts, and what these share with a session."""
