@@ -300,3 +300,39 @@ def test_expired_offsets_end_the_query_or_are_counted(
     query = finished(lambda: sink.start(lenient, once=True))
     assert sink.numbers() == [*range(10), *range(15, 20)]
     assert json.loads(query.recentProgress[-1]["sources"][0]["latestOffset"])["@skipped"] == 5
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_progress_is_committed_as_soon_as_a_batch_is_done_though_the_next_one_is_an_hour_away(
+    spark: SparkSession,
+    odradek_shared_broker: RunningBroker,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    named: bool,
+) -> None:
+    broker, topic = odradek_shared_broker, f"streamed-{next(_NUMBERS)}"
+    broker.create_topic(topic)
+    produce(broker, topic, range(10))
+    group = f"watchers-of-{topic}"
+    rows = stream(spark, broker, topic, **({"kafka.group.id": group} if named else {}))
+    seldom = (
+        rows.writeStream.format("noop").option("checkpointLocation", str(tmp_path)).trigger(processingTime="1 hour")
+    )
+
+    def has_no_lag(query: StreamingQuery) -> bool:
+        if not query.recentProgress:
+            return False
+        return "lag 0" in lines_of_group(capsys, broker, group if named else group_of(query))[0]
+
+    def come_so_far(query: StreamingQuery) -> None:
+        for _ in range(300):
+            if has_no_lag(query):
+                return
+            query.awaitTermination(1)
+        raise AssertionError(lines_of_group(capsys, broker, group if named else group_of(query)))
+
+    query = started(seldom.start, come_so_far)
+    try:
+        assert query.recentProgress[-1]["batchId"] == 0
+    finally:
+        query.stop()

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 from odradek.spark.runtime.homes import make_home
 from odradek.spark.runtime.java import find_java_home, without_spark_home
 from odradek.spark.runtime.python import quick_python
-from odradek.spark.runtime.slots import slots_of, tell_processes
+from odradek.spark.runtime.queries import name_gateway, tell_gateway
+from odradek.spark.runtime.slots import slots_of, tell_slots
 from odradek.spark.source import OdradekSource
 
 _DEFAULT_MASTER = "local[*]"
@@ -60,8 +61,9 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     runs_this_python = os.environ.get("PYSPARK_PYTHON") == sys.executable
     slots = None if here is None else slots_of(here)
     quick = _quick_python_processes() if is_new and here is not None and runs_this_python else nullcontext()
-    with tell_processes(slots), quick:
+    with tell_slots(slots), name_gateway(), quick:
         spark = builder.getOrCreate()
+    tell_gateway()
     if not runs_this_python:
         # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.
         spark.dataSource.register(OdradekSource)

@@ -7,9 +7,11 @@ and each costs some milliseconds, in Python more than in Java.
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
+
+from odradek.spark.runtime.variables import variable
 
 _NAME = "ODRADEK_SPARK_SLOTS"
 _CONFIGURED = "spark.master="
@@ -26,18 +28,9 @@ def slots_of(master: str) -> int | None:
     return int(found[1] or 1) or None
 
 
-@contextmanager
-def tell_processes(slots: int | None) -> Iterator[None]:
+def tell_slots(slots: int | None) -> AbstractContextManager[None]:
     """Processes that are started within know it, and those that they start."""
-    before = os.environ.pop(_NAME, None)
-    if slots is not None:
-        os.environ[_NAME] = str(slots)
-    try:
-        yield
-    finally:
-        os.environ.pop(_NAME, None)
-        if before is not None:
-            os.environ[_NAME] = before
+    return variable(_NAME, None if slots is None else str(slots))
 
 
 def slots_here(environ: Mapping[str, str], started_by: Sequence[str] = ()) -> int | None:

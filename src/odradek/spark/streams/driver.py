@@ -16,7 +16,9 @@ from odradek.spark.planning import limit_bytes, limit_rows, split
 from odradek.spark.reading.errors import DataLoss
 from odradek.spark.reading.range import Range
 from odradek.spark.resolving import starts_of
+from odradek.spark.runtime.queries import NotTold, Queries
 from odradek.spark.streams.ahead import NOTHING, with_found
+from odradek.spark.streams.completion import Completion
 from odradek.spark.streams.losses import Losses, begin_at, find_expired_starts, find_losses, find_unknown_starts
 from odradek.spark.streams.progress import Progress
 from odradek.spark.streams.watch import Watch
@@ -43,7 +45,8 @@ _SKIPPED = "@skipped"
 
 
 class StreamDriver:
-    """`now_s` is a clock that never goes back; so many tasks as `slots` run at the same time, if it is known."""
+    """`now_s` is a clock that never goes back; so many tasks as `slots` run at the same time, if it is known. Of
+    `queries`, where they can be asked, it hears that a batch is done before Spark says so."""
 
     def __init__(
         self,
@@ -52,6 +55,7 @@ class StreamDriver:
         now_s: Callable[[], float],
         news_s: float = _NEWS_S,
         slots: int | None = None,
+        queries: Queries | None = None,
     ) -> None:
         self._options = options
         self._cluster = cluster
@@ -71,6 +75,8 @@ class StreamDriver:
         self._own_group_id = f"{options.group_prefix}-{secrets.token_hex(4)}"
         """For a query whose checkpoint has none yet."""
         self._progress: Progress | None = None
+        self._queries = queries
+        self._completion = Completion(self._is_done, self._reached)
         self._sizes: dict[TopicPartition, float] = {}
         self._sized_s = float("-inf")
         self._sized_rows = 0
@@ -100,14 +106,14 @@ class StreamDriver:
 
         All before `start` is done by now. Spark says so itself once it knows of a next batch; without one, it does not.
         """
+        self._completion.told()
         self._check_begins(start)
-        group_id = self._options.group_id or start.group or self._own_group_id
-        progress = self._committing_to(group_id, start)
+        progress = self._committing_to(start.group, start)
         extent = self._look_or_wait(start)
         self._losses.report(find_losses(start, extent, by_pattern=self._is_by_pattern))
         begin = begin_at(start, extent)
         ends = self._limited(begin, extent) if limited else dict(extent.latest)
-        named_group = None if self._options.group_id else group_id
+        named_group = None if self._options.group_id else progress.group_id
         sizes = [ends[each] - offset for each, offset in begin.items() if ends[each] > offset]
         begun = begin if self._is_first(start) else _new_to(start, begin, extent.topic_ids)
         end = Position(ends, extent.topic_ids, named_group, self._tasks(sizes), begun or None)
@@ -119,15 +125,30 @@ class StreamDriver:
         return start if is_same else end
 
     def done(self, position: Position) -> None:
+        """Spark says that all before it is done."""
+        self._completion.told()
+        self._reached(position)
+
+    def _reached(self, position: Position) -> None:
         if self._progress is not None:
             self._progress.reached(position.offsets)
+
+    def _is_done(self, end: Position) -> bool:
+        """As far as Spark can be asked."""
+        if self._queries is None or self._progress is None:
+            return False
+        try:
+            return self._queries.have_done(end.to_json(), self._progress.group_id)
+        except NotTold as error:
+            log.debug("whether a batch is done is not known before the next one: %s", error)
+            return False
 
     def latest(self) -> dict[str, Any] | None:
         """For the query's progress, with what was skipped so far."""
         if self._watch.seen is None:
             return None
         extent = self._watch.seen.extent
-        told = Position(extent.latest, extent.topic_ids).to_json()
+        told = Position(extent.latest, extent.topic_ids, self._options.group_id).to_json()
         return {_SKIPPED: self._losses.skipped, **told} if self._losses.skipped else told
 
     def ranges(self, start: Position, end: Position) -> list[Range]:
@@ -158,6 +179,9 @@ class StreamDriver:
         planned = [with_found(each, records) for each in pieces]
         if records is not NOTHING and any(each.ahead is None for each in planned):
             self._takes_records_s = self._now_s() + _AHEAD_PAUSE_S  # a batch of this size is fetched by its tasks
+        if self._queries is not None:
+            self._committing_to(end.group, start)
+            self._completion.planned(end)
         return planned
 
     def _is_first(self, start: Position) -> bool:
@@ -175,8 +199,9 @@ class StreamDriver:
         starts = await starts_of(self._cluster, self._options, extent)
         return Position(starts, extent.topic_ids, None if self._options.group_id else self._own_group_id)
 
-    def _committing_to(self, group_id: str, start: Position) -> Progress:
-        """With where the query starts, so that lag shows during its first batch."""
+    def _committing_to(self, kept: str | None, start: Position) -> Progress:
+        """With where the query starts, so that lag shows during its first batch. `kept` is what a checkpoint says."""
+        group_id = self._options.group_id or kept or self._own_group_id
         if self._progress is None or self._progress.group_id != group_id:
             log.info("progress is committed to group %s", group_id)
             self._progress = Progress(self._cluster, group_id)

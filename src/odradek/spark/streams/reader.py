@@ -99,11 +99,13 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             import time
 
             from odradek.spark.cluster import Cluster
+            from odradek.spark.runtime.queries import Queries
             from odradek.spark.runtime.slots import slots_here, starter
             from odradek.spark.runtime.sockets import send_at_once
             from odradek.spark.streams.driver import StreamDriver
 
             send_at_once()
-            slots = slots_here(os.environ, starter())
-            self._driver = StreamDriver(self._options, Cluster(self._options), time.monotonic, slots=slots)
+            slots, queries = slots_here(os.environ, starter()), Queries.here(os.environ)
+            cluster = Cluster(self._options)
+            self._driver = StreamDriver(self._options, cluster, time.monotonic, slots=slots, queries=queries)
         return self._driver

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from odradek.spark.runtime.slots import slots_here, slots_of, starter, tell_processes
+from odradek.spark.runtime.slots import slots_here, slots_of, starter, tell_slots
 
 
 @pytest.mark.parametrize(
@@ -33,8 +33,8 @@ def test_all_cores_are_those_that_this_process_may_use() -> None:
 
 def test_processes_that_are_started_within_know_it() -> None:
     tell = "import os; from odradek.spark.runtime.slots import slots_here; print(slots_here(os.environ))"
-    with tell_processes(7):
-        with tell_processes(None):
+    with tell_slots(7):
+        with tell_slots(None):
             assert slots_here(os.environ) is None
         assert subprocess.run([sys.executable, "-c", tell], capture_output=True, check=True).stdout == b"7\n"
     assert slots_here(os.environ) is None
