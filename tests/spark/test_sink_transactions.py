@@ -3,15 +3,19 @@
 No Spark is needed here: a task is a call, and one that dies is one that is not carried on with.
 """
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 from pyspark.sql.types import BinaryType, StructField, StructType
 
+from odradek.client.client import Client
 from odradek.client.transactions import TransactionView, describe_transactions
 from odradek.model.topic_partition import TopicPartition
+from odradek.spark.sink import committing
+from odradek.spark.sink.committing import abort_ids
 from odradek.spark.sink.errors import BadReplay, BadRow, CannotCommit, Fenced, SinkError
 from odradek.spark.sink.layout import Layout
 from odradek.spark.sink.link import Link
@@ -19,7 +23,7 @@ from odradek.spark.sink.marker import Marker
 from odradek.spark.sink.prepared import Job, Prepared
 from odradek.spark.sink.task import Task, real_surroundings
 from odradek.spark.sink.transaction import Transaction, end, leave_marker, read_marker, take_id
-from odradek.spark.sink.writers import BatchSink
+from odradek.spark.sink.writers import BatchSink, StreamSink
 from odradek.testing.broker import RunningBroker, running_broker
 from odradek.testing.committed_values import committed_values
 from odradek.testing.sink_stage import Driver, format_at_level, without_transaction
@@ -92,6 +96,9 @@ def test_a_task_that_fails_leaves_nothing_open(broker: RunningBroker, driver: Dr
     view = driver.link.call(describe_transactions(driver.link.client, [name]))[name]
     assert isinstance(view, TransactionView)
     assert view.state == "CompleteAbort"
+    with pytest.raises(BadRow) as told:
+        task.prepare([bad], driver.once, Job(driver.query, 0), 0)
+    assert not hasattr(told.value, "__notes__"), "nothing was begun"
     driver.commit(driver.prepare(0, FIRST))
     assert found(broker, topic) == FIRST
 
@@ -157,33 +164,92 @@ def test_a_query_whose_checkpoint_went_back_is_refused(broker: RunningBroker, dr
     assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
 
 
+class Write:
+    """A batch write as Spark runs it, with a name of its own."""
+
+    def __init__(self, driver: Driver, topic: str) -> None:
+        self.sink = BatchSink(exactly_once(driver, topic), VALUES, overwrite=False)
+        assert self.sink.job is not None
+        self._job = self.sink.job
+        self._driver = driver
+        self._task = Task(self.sink.options, Layout(value=0, topic_name=topic), real_surroundings(driver.link))
+
+    def prepare(self, number: int) -> Prepared:
+        table = pa.record_batch([pa.array(FIRST, pa.binary())], names=["value"])
+        return self._task.prepare([table], self._driver.once, self._job, number)
+
+    def id_of(self, number: int) -> str:
+        return self._job.transactional_id(self._driver.once.prefix, number)
+
+
+VALUES = StructType([StructField("value", BinaryType())])
+
+
+def exactly_once(driver: Driver, topic: str) -> dict[str, str]:
+    return {"kafka.bootstrap.servers": driver.options.bootstrap, "topic": topic, "exactlyOnce": "true"}
+
+
+def are_over(link: Link, transactional_ids: Sequence[str]) -> bool:
+    views = link.call(describe_transactions(link.client, transactional_ids)).values()
+    states = [view.state for view in views if isinstance(view, TransactionView)]
+    return len(states) == len(transactional_ids) and set(states) <= {"CompleteAbort", "Empty"}
+
+
+@pytest.fixture
+def soon_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is left to wait for."""
+    monkeypatch.setattr(committing, "_KILLED_WITHIN_S", 0.0)
+
+
+@pytest.mark.usefixtures("soon_killed")
 def test_transactions_of_tasks_that_were_killed_are_aborted(
     broker: RunningBroker, driver: Driver, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Those of a batch write: no other attempt has their ids, and readers would wait for them."""
-    options = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic, "exactlyOnce": "true"}
-    sink = BatchSink(options, StructType([StructField("value", BinaryType())]), overwrite=False)
-    assert sink.job is not None
-    table = pa.record_batch([pa.array(FIRST, pa.binary())], names=["value"])
-    task = Task(sink.options, Layout(value=0, topic_name=topic), real_surroundings(driver.link))
-    done = task.prepare([table], driver.once, sink.job, 0)
-    task.prepare([table], driver.once, sink.job, 2)  # nobody has heard of it
-    ids = [sink.job.transactional_id(driver.once.prefix, number) for number in (0, 2)]
-    sink.abort([done, None, None])
-    views = driver.link.call(describe_transactions(driver.link.client, ids)).values()
-    assert {view.state for view in views if isinstance(view, TransactionView)} <= {"CompleteAbort", "Empty"}
+    write = Write(driver, topic)
+    done = write.prepare(0)
+    write.prepare(2)  # nobody has heard of it
+    write.sink.abort([done, None, None])
+    assert are_over(driver.link, [write.id_of(0), write.id_of(2)])
     assert not caplog.records, "of task 1, which never began, there is nothing to tell"
     assert found(broker, topic) == []
 
 
-def test_one_that_is_about_to_begin_is_fenced_as_well(broker: RunningBroker, driver: Driver, topic: str) -> None:
+def test_a_task_that_begins_behind_the_abort_is_fenced_when_none_can_begin_any_more(driver: Driver, topic: str) -> None:
+    """Spark lets tasks of a job that has failed go on for seconds, and some take their id as late as that."""
+    write = Write(driver, topic)
+
+    async def until_killed() -> None:
+        await asyncio.to_thread(write.prepare, 1)
+
+    driver.link.call(abort_ids(driver.link.client, [write.id_of(1)], until_killed))
+    assert are_over(driver.link, [write.id_of(1)])
+
+
+def test_a_later_attempt_that_nobody_has_heard_of_is_aborted_too(driver: Driver, topic: str) -> None:
+    write = Write(driver, topic)
+    told = write.prepare(0)
+    write.prepare(0)
+    write.sink.abort([told])
+    assert are_over(driver.link, [write.id_of(0)])
+
+
+def test_a_query_that_is_stopped_leaves_nothing_open_of_tasks_that_told_nothing(driver: Driver, topic: str) -> None:
+    """It may not start again for long."""
+    sink = StreamSink(exactly_once(driver, topic), VALUES, overwrite=False)
+    told, silent = driver.prepare(0, FIRST, SECOND)
+    sink.abort([told, None], 0)
+    assert silent.transaction is not None
+    assert are_over(driver.link, [silent.transaction.transactional_id])
+
+
+@pytest.mark.usefixtures("soon_killed")
+def test_one_that_is_about_to_begin_is_fenced_as_well(driver: Driver, topic: str) -> None:
     """Spark lets a task whose job has failed go on for seconds."""
-    options = {"kafka.bootstrap.servers": broker.bootstrap, "topic": topic, "exactlyOnce": "true"}
-    sink = BatchSink(options, StructType([StructField("value", BinaryType())]), overwrite=False)
-    assert sink.job is not None
-    client, transactional_id = driver.link.client, sink.job.transactional_id(driver.once.prefix, 0)
+    write = Write(driver, topic)
+    client, transactional_id = driver.link.client, write.id_of(0)
     late: Transaction = driver.link.call(take_id(client, transactional_id, 60_000))
-    sink.abort([None])
+    write.sink.abort([None])
     with pytest.raises(Fenced):
         driver.link.call(leave_marker(client, late, TopicPartition(topic, 0), Marker(0, 1, 1)))
 
@@ -200,6 +266,40 @@ def test_a_batch_write_with_a_transaction_that_is_over_commits_nothing(
         driver.commit(prepared)
     driver.abort(prepared)
     assert found(broker, topic) == []
+    driver.commit(driver.prepare(0, FIRST, SECOND, THIRD))
+    assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
+
+
+def test_a_batch_write_without_rows_in_its_first_task(broker: RunningBroker, driver: Driver, topic: str) -> None:
+    driver.of_query = False
+    driver.commit(driver.prepare(0, [], FIRST))
+    assert found(broker, topic) == FIRST
+    driver.commit(driver.prepare(0, [], FIRST))
+    assert found(broker, topic) == FIRST
+
+
+@pytest.mark.parametrize("app_id", [None, "nightly"])
+def test_a_batch_write_that_is_committed_in_part_says_what_is_there_and_what_to_do(
+    broker: RunningBroker, driver: Driver, topic: str, monkeypatch: pytest.MonkeyPatch, app_id: str | None
+) -> None:
+    driver.of_query = False
+    driver.once = replace(driver.once, app_id=app_id)
+    prepared = driver.prepare(0, FIRST, SECOND, THIRD)
+    unreachable = prepared[1].transaction
+
+    async def cut(client: Client, transaction: Transaction, *, commit: bool, timeout_s: float | None = None) -> None:
+        assert timeout_s == pytest.approx(driver.once.timeout_ms / 1000, abs=100)
+        if transaction == unreachable:
+            raise CannotCommit("lost the connection")
+        await end(client, transaction, commit=commit)
+
+    with monkeypatch.context() as cutting:
+        cutting.setattr(committing, "end", cut)
+        with pytest.raises(CannotCommit, match="lost the connection; rows of 2 tasks are committed") as told:
+            driver.commit(prepared)
+    assert ("run it again with the same txnAppId" in str(told.value)) == (app_id is not None)
+    driver.abort(prepared)  # as Spark does then
+    assert found(broker, topic) == [*FIRST, *THIRD]
     driver.commit(driver.prepare(0, FIRST, SECOND, THIRD))
     assert found(broker, topic) == [*FIRST, *SECOND, *THIRD]
 
@@ -336,6 +436,15 @@ def test_an_empty_batch_is_known_again(broker: RunningBroker, driver: Driver, to
     with pytest.raises(BadReplay, match="task 0: 0 rows were committed, and now there are 3"):
         driver.prepare(0, FIRST, [])
     assert found(broker, topic) == []
+
+
+def test_nobody_but_the_driver_leaves_the_marker_of_the_first_task(driver: Driver, topic: str) -> None:
+    """One of the task's might come to the broker behind it, and would hide how many tasks there are."""
+    (prepared,) = driver.prepare(0, FIRST)
+    assert prepared.transaction is not None
+    driver.link.call(end(driver.link.client, prepared.transaction, commit=True))
+    name = prepared.transaction.transactional_id
+    assert driver.link.call(read_marker(driver.link.client, name, TopicPartition(topic, 0))) is None
 
 
 def test_the_marker_has_the_number_of_tasks(driver: Driver, topic: str) -> None:

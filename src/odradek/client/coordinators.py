@@ -46,7 +46,7 @@ async def find_coordinators(
 
 
 async def ask_coordinators(
-    client: Client, keys: Sequence[str], ask: Ask[T], of: Of = Of.GROUPS
+    client: Client, keys: Sequence[str], ask: Ask[T], of: Of = Of.GROUPS, timeout_s: float | None = None
 ) -> dict[str, T | ClientError]:
     """What the coordinators of these groups, or transactions, say of them, all asked at the same time.
 
@@ -64,7 +64,7 @@ async def ask_coordinators(
                 raise outcome
 
     try:
-        await client.persist(attempt)
+        await client.persist(attempt, timeout_s)
     except ClientError:
         if found.keys() != set(keys):
             raise

@@ -16,9 +16,10 @@ from odradek.wire.messages.describe_transactions import DescribeTransactionsRequ
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
 
+EMPTY = "Empty"
 ONGOING = "Ongoing"
 OPEN_STATES = (ONGOING, "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
-STATES = ("Empty", *OPEN_STATES, "CompleteCommit", "CompleteAbort")
+STATES = (EMPTY, *OPEN_STATES, "CompleteCommit", "CompleteAbort")
 _NOT_STARTED = -1
 _NO_EPOCH = -1
 

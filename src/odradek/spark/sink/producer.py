@@ -275,7 +275,10 @@ class Producer:
             error = failures.get(batch)
             code = error.code if isinstance(error, Refused) else None
             if code in _FENCED:
-                raise Fenced(f"{_said(batch, error)}: a later attempt has taken the place of this one")
+                raise Fenced(
+                    f"{_said(batch, error)}: a later attempt has taken the place of this one, or its transaction was "
+                    "open for longer than kafka.transaction.timeout.ms"
+                )
             # A batch is out of order where one before it was not taken: it comes behind that one the next time.
             follows = code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.place in first
             if error is not None and not error.is_passing and not follows:

@@ -77,7 +77,10 @@ class Task:
             if not encoder.row_count and number:
                 return Prepared(job, number, 0, 0, None)
             # Task 0 has a transaction even without rows: the driver commits it first, and what it finds fenced there
-            # tells it that another has taken its place, before anything is committed.
+            # tells it that another has taken its place, before anything is committed. It leaves the marker, too: one of
+            # the task's that came to the broker late, behind the driver's, would hide how many tasks there are.
+            if not number:
+                return Prepared(job, 0, encoder.row_count, encoder.row_hash, transaction)
             left = Marker(job.batch, encoder.row_count, encoder.row_hash)
             self._link.call(leave_marker(client, transaction, place, left))
         except BaseException as error:

@@ -191,13 +191,18 @@ async def leave_marker(client: Client, transaction: Transaction, place: TopicPar
         response = await client.ask_node(coordinator.node_id, request, TxnOffsetCommitResponse, version_max)
         for each in response.topics:
             for part in each.partitions:
+                if part.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    raise Refused(part.error_code, f"{place}, where markers are kept, is not there")
                 _check(part.error_code)
 
     await _work(client, transaction, Of.GROUPS, commit, "leave a marker in")
 
 
-async def end(client: Client, transaction: Transaction, *, commit: bool) -> None:
-    """May be repeated. Raises Fenced or CannotCommit."""
+async def end(client: Client, transaction: Transaction, *, commit: bool, timeout_s: float | None = None) -> None:
+    """May be repeated. Tried for so long, or as long as all that this client is asked for.
+
+    Raises Fenced or CannotCommit.
+    """
     request = EndTxnRequest(
         transactional_id=transaction.transactional_id,
         producer_id=transaction.producer_id,
@@ -207,33 +212,45 @@ async def end(client: Client, transaction: Transaction, *, commit: bool) -> None
 
     async def ask(coordinator: Coordinator) -> None:
         version_max = _END_BEFORE_MAX if transaction.is_old else None
-        _check((await client.ask_node(coordinator.node_id, request, EndTxnResponse, version_max)).error_code)
+        code = (await client.ask_node(coordinator.node_id, request, EndTxnResponse, version_max)).error_code
+        if commit or code != ErrorCode.INVALID_TXN_STATE:  # or it never began, or is over: there is nothing to abort
+            _check(code)
 
     try:
-        await _work(client, transaction, Of.TRANSACTIONS, ask, "commit" if commit else "abort")
+        await _work(client, transaction, Of.TRANSACTIONS, ask, "commit" if commit else "abort", timeout_s)
     except CannotWrite as error:
         raise CannotCommit(str(error)) from None
 
 
 async def _work(
-    client: Client, transaction: Transaction, of: Of, ask: Callable[[Coordinator], Awaitable[None]], what: str
+    client: Client,
+    transaction: Transaction,
+    of: Of,
+    ask: Callable[[Coordinator], Awaitable[None]],
+    what: str,
+    timeout_s: float | None = None,
 ) -> None:
     try:
-        await _ask_for(client, transaction.transactional_id, of, ask)
+        await _ask_for(client, transaction.transactional_id, of, ask, timeout_s)
     except ClientError as error:
         said = f"cannot {what} the transaction of {transaction.transactional_id}: {error}"
         if isinstance(error, Refused) and error.code in _FENCED:
             raise Fenced(f"{said}: a later attempt has taken its place, or it was open for too long") from None
         if isinstance(error, Refused) and error.code is ErrorCode.INVALID_TXN_STATE:
-            raise CannotWrite(f"{said}: it was open for too long; raise kafka.transaction.timeout.ms") from None
+            raise CannotWrite(
+                f"{said}: it was open for too long (raise kafka.transaction.timeout.ms), or a later attempt has taken "
+                "its place"
+            ) from None
         raise CannotWrite(said) from None
 
 
-async def _ask_for(client: Client, key: str, of: Of, ask: Callable[[Coordinator], Awaitable[T]]) -> T:
+async def _ask_for(
+    client: Client, key: str, of: Of, ask: Callable[[Coordinator], Awaitable[T]], timeout_s: float | None = None
+) -> T:
     async def ask_one(coordinator: Coordinator, _: Sequence[str]) -> Mapping[str, T | ClientError]:
         return {key: await ask(coordinator)}
 
-    outcome = (await ask_coordinators(client, [key], ask_one, of))[key]
+    outcome = (await ask_coordinators(client, [key], ask_one, of, timeout_s))[key]
     if isinstance(outcome, ClientError):
         raise outcome
     return outcome

@@ -68,17 +68,23 @@ class _Sink:
 
     def abort_tasks(self, messages: Sequence[WriterCommitMessage | None], job: Job | None) -> None:
         """What they have prepared; with `job`, also what those have begun that told nothing, at their places."""
-        from odradek.spark.sink.committing import abort_all, abort_ids
+        from odradek.spark.sink.committing import abort_all, abort_ids, until_killed
 
-        if self.options.once is not None:
-            prefix = self.options.once.prefix
-            prepared = [each for each in messages if isinstance(each, Prepared)]
-            silent = [task for task, told in enumerate(messages) if told is None]
-            ids = [] if job is None else [job.transactional_id(prefix, task) for task in silent]
-            if prepared or ids:
-                link = _link(self.options)
-                link.call(abort_all(link.client, prepared))
-                link.call(abort_ids(link.client, ids))
+        once = self.options.once
+        if once is None:
+            return
+        prepared = [each for each in messages if isinstance(each, Prepared)]
+        silent = [task for task, told in enumerate(messages) if told is None]
+        ids = [] if job is None else [job.transactional_id(once.prefix, task) for task in silent]
+        if prepared or ids:
+            link = _link(self.options)
+            taken = link.call(abort_all(link.client, prepared))
+            if job is None or job.of_query:
+                link.call(abort_ids(link.client, ids))  # what comes behind it is fenced by its restart
+                return
+            if once.app_id is None:
+                ids += taken  # by a later attempt of this very run: no other has the name
+            link.call(abort_ids(link.client, ids, until_killed))
 
 
 class BatchSink(_Sink, DataSourceArrowWriter):
@@ -125,7 +131,9 @@ class StreamSink(_Sink, DataSourceStreamArrowWriter):
 
     def abort(self, messages: Messages, batchId: int) -> None:
         with told_in_one_line():
-            self.abort_tasks(messages, None)  # those that told nothing are fenced when the batch comes again
+            # Who told something says of which query it is: a stopped one may not come again for long.
+            job = next((each.job for each in messages if isinstance(each, Prepared)), None)
+            self.abort_tasks(messages, job)
 
 
 _producers: dict[tuple[int, SinkOptions], Producer] = {}
