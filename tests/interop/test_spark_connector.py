@@ -192,6 +192,7 @@ CASES: dict[str, dict[str, str]] = {
     "everything": {"subscribe": ALL, "includeHeaders": "true"},
     "committed": {"subscribe": "transactions,codec-none", "kafka.isolation.level": "read_committed"},
     "a pattern": {"subscribePattern": "codec-.*d"},
+    "a part of names": {"subscribePattern": "ec-[lz]"},
     "partitions": {"assign": '{"codec-lz4": [0, 2], "transactions": [1]}'},
     "offsets": {
         "subscribe": "codec-gzip",

@@ -52,7 +52,7 @@ def test_a_table_whose_old_rows_may_go_may_keep_them(odradek_broker: RunningBrok
 def test_what_is_missing_is_named(odradek_broker: RunningBroker) -> None:
     bootstrap = odradek_broker.bootstrap
     assert missing_inputs(POSITIONS, bootstrap) == ["topic trucks_gps"]
-    pattern = "topic that matches operations_[a-z]+_g[0-9]+"
+    pattern = "topic that matches ^operations_[a-z]+_g[0-9]+$"
     assert missing_inputs(PLANS, bootstrap) == ["topic tenant_plans", pattern]
     odradek_broker.create_topic("operations_compute_g1")
     assert missing_inputs(PLANS, bootstrap) == ["topic tenant_plans"]

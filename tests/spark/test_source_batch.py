@@ -5,7 +5,8 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -78,14 +79,43 @@ def test_an_end_before_the_start_is_told_though_one_is_a_time(
     spark: SparkSession, odradek_shared_broker: RunningBroker, topic: str
 ) -> None:
     start = str(NOON_MS + 25_000)
-    for last, expected in ((1, None), (9, 1)):
-        ends = json.dumps({topic: {"0": 1, "1": last, "2": 1}})
-        rows = table(spark, odradek_shared_broker, subscribe=topic, startingTimestamp=start, endingOffsets=ends)
-        if expected is not None:
-            assert rows.count() == expected, "others may have nothing to read"
-            continue
-        with pytest.raises(AnalysisException, match=rf"option endingOffsets: {topic}-0 would end at offset 1, before"):
-            rows.count()
+    ends = json.dumps({topic: {"0": -1, "1": 9, "2": 1}})
+    rows = table(spark, odradek_shared_broker, subscribe=topic, startingTimestamp=start, endingOffsets=ends)
+    with pytest.raises(AnalysisException, match=rf"option endingOffsets: {topic}-2 would end at offset 1, before"):
+        rows.count()
+    early = json.dumps({topic: {"0": NOON_MS, "1": NOON_MS + 26_000, "2": NOON_MS + 26_000}})
+    rows = table(spark, odradek_shared_broker, subscribe=topic, startingTimestamp=start, endingOffsetsByTimestamp=early)
+    with pytest.raises(AnalysisException, match=rf"endingOffsetsByTimestamp: {topic}-0 would end at offset 0, before"):
+        rows.count()
+
+
+def test_an_end_that_has_expired_is_told(spark: SparkSession, odradek_shared_broker: RunningBroker) -> None:
+    """All that was asked for of that partition is gone; what others have must not hide it."""
+    topic = "batch-end-expired"
+    odradek_shared_broker.create_topic(topic, 2)
+    producer = Producer({"bootstrap.servers": odradek_shared_broker.bootstrap})
+    for number in range(20):
+        producer.produce(topic, b"value", partition=number % 2)
+    producer.flush()
+    admin = AdminClient({"bootstrap.servers": odradek_shared_broker.bootstrap})
+    for done in admin.delete_records([TopicPartition(topic, 0, 5)]).values():
+        done.result()
+    ends = json.dumps({topic: {"0": 2, "1": -1}})
+    gone = table(spark, odradek_shared_broker, subscribe=topic, endingOffsets=ends)
+    with pytest.raises(
+        AnalysisException, match=rf"endingOffsets: {topic}-0 would end at offset 2, before its start, 5"
+    ):
+        gone.count()
+    starts = json.dumps({topic: {"0": 1, "1": 0}})
+    skipped = table(
+        spark,
+        odradek_shared_broker,
+        subscribe=topic,
+        startingOffsets=starts,
+        endingOffsets=ends,
+        failOnDataLoss="false",
+    )
+    assert skipped.count() == 10
 
 
 def test_nothing_to_read(spark: SparkSession, odradek_shared_broker: RunningBroker) -> None:

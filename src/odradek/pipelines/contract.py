@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 TRUCKS_GPS = "trucks_gps"
 TENANT_PLANS = "tenant_plans"
-OPERATIONS_PATTERN = "operations_[a-z]+_g[0-9]+"
+OPERATIONS_PATTERN = "^operations_[a-z]+_g[0-9]+$"
 
 TRUCK_POSITIONS = "truck_positions"
 DRIVER_ALERTS = "driver_alerts"

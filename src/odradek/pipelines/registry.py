@@ -121,7 +121,7 @@ _ALL = (
     Job(
         "dead-letters",
         "events that count for nothing, with the reason and the place",
-        {"subscribePattern": f"{contract.TRUCKS_GPS}|{contract.OPERATIONS_PATTERN}"},
+        {"subscribePattern": f"^{contract.TRUCKS_GPS}$|{contract.OPERATIONS_PATTERN}"},
         contract.DEAD_LETTERS,
         "that of the event",
         "rejects:dead_letters",

@@ -70,7 +70,7 @@ def missing_inputs(job: Job, bootstrap: str) -> list[str]:
         view = await client.look_up(None if pattern is not None else named)
         there = {name for name, topic in view.topics.items() if topic.error is None}
         missing = [f"topic {name}" for name in named if name not in there]
-        if pattern is not None and not any(re.fullmatch(pattern, name) for name in there):
+        if pattern is not None and not any(re.search(pattern, name) for name in there):
             missing.append(f"topic that matches {pattern}")
         return missing
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.cluster import Cluster, Extent
-from odradek.spark.edges import AtTime, AtTimes, Edge, Everywhere, Subscription
+from odradek.spark.edges import AtOffsets, Everywhere, Subscription
 from odradek.spark.filters import Narrowing
 from odradek.spark.given_options import InvalidOption
 from odradek.spark.options import SourceOptions
@@ -35,7 +35,7 @@ def plan_partition(options: SourceOptions, partition: TopicPartition) -> list[Ra
 async def _plan(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) -> list[Range]:
     extent = await cluster.extent_at_start()
     starts, ends = await starts_of(cluster, options, extent), await ends_of(cluster, options, extent)
-    _check_order(options, extent, starts, ends)
+    _check_order(options, starts, ends)
     starts = {each: offset for each, offset in starts.items() if narrowing.has(each)}
     if narrowing.time_ms_least is not None and starts:
         starts = await _not_before(cluster, starts, narrowing.time_ms_least, extent)
@@ -53,20 +53,18 @@ async def _plan(cluster: Cluster, options: SourceOptions, narrowing: Narrowing) 
 
 
 def _check_order(
-    options: SourceOptions, extent: Extent, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+    options: SourceOptions, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
 ) -> None:
-    """Of a time next to offsets: only now is it known which offset it is. A partition may have nothing to read, as one
-    that nobody has written to since; but not all of them."""
-    if isinstance(options.ending, Everywhere) or _is_time(options.starting) == _is_time(options.ending):
+    """Only now is it known which offsets are meant by times, and by the earliest. Where a start was named that has
+    expired, what was named counts: that there is nothing to read is told elsewhere."""
+    if isinstance(options.ending, Everywhere):
         return
-    behind = [each for each, start in sorted(starts.items()) if extent.earliest[each] < start > ends[each]]
-    if behind and all(start >= ends[each] for each, start in starts.items()):
-        why = f"{behind[0]} would end at offset {ends[behind[0]]}, before its start, {starts[behind[0]]}"
-        raise InvalidOption(options.ending.option, why, "mend where the query starts, or where it ends")
-
-
-def _is_time(edge: Edge) -> bool:
-    return isinstance(edge, AtTime | AtTimes)
+    named = options.starting.offsets if isinstance(options.starting, AtOffsets) else {}
+    for each, start in sorted(starts.items()):
+        given = named.get(each, start)
+        if (given if 0 <= given < start else start) > ends[each]:
+            why = f"{each} would end at offset {ends[each]}, before its start, {start}"
+            raise InvalidOption(options.ending.option, why, "mend where the query starts, or where it ends")
 
 
 async def _not_before(

@@ -285,4 +285,4 @@ def _topics(subscription: Subscription, view: ClusterView) -> list[TopicView]:
     if subscription.pattern is None:
         return list(view.topics.values())
     pattern = re.compile(subscription.pattern)
-    return [each for name, each in view.topics.items() if not each.is_internal and pattern.fullmatch(name)]
+    return [each for name, each in view.topics.items() if not each.is_internal and pattern.search(name)]

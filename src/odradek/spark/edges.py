@@ -47,5 +47,5 @@ class Subscription:
     topics: tuple[str, ...] = ()
     """All partitions of these."""
     pattern: str | None = None
-    """All partitions of topics whose whole name matches."""
+    """All partitions of topics in whose name it is found."""
     partitions: tuple[TopicPartition, ...] = ()

@@ -10,6 +10,8 @@ _TIME = re.compile(r"(\d+)\s*([a-z]*)")
 INT32_MAX = (1 << 31) - 1
 INT64_MAX = (1 << 63) - 1
 _SECURITY = ("kafka.ssl.", "kafka.sasl.")
+_OF_CATALOG = re.compile(r"option\..*|owner|provider")
+"""What Spark hands over of a table of its catalog, besides the options that it was made with."""
 _NEAR = 0.75
 """How alike a name must be to be what was meant: all begin with the same word."""
 _UNITS_MS = {"": 1, "ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
@@ -35,6 +37,12 @@ class GivenOptions:
     def refuse_others(self, taken: Iterable[str], refused: Mapping[str, str], of: str) -> None:
         """All but those that are taken. `refused` has, in lower case, what to do in place of some that users try."""
         known = {name.lower(): name for name in taken}
+        if any(map(_OF_CATALOG.fullmatch, self._values)):
+            raise InvalidOption(
+                "USING odradek",
+                "Spark reads no table of its catalog through a source in Python",
+                "use CREATE TEMPORARY VIEW ... USING odradek OPTIONS (...)",
+            )
         for name in sorted(self._values):
             if name in refused:
                 raise InvalidOption(name, "it is not taken", refused[name])

@@ -175,6 +175,14 @@ def test_servers_and_topics_are_needed() -> None:
         source_options({"kafka.bootstrap.servers": "a:1"}, streaming=True)
 
 
+def test_a_table_of_sparks_catalog_is_refused_with_what_to_do() -> None:
+    """As CREATE TABLE hands over its options."""
+    options = {"kafka.bootstrap.servers": "a:1", "subscribe": "orders", "comment": "all of them"}
+    handed_over = {**options, **{f"option.{name}": value for name, value in options.items()}, "provider": "odradek"}
+    with pytest.raises(InvalidOption, match=r"no table of its catalog .* use CREATE TEMPORARY VIEW"):
+        source_options(handed_over, streaming=False)
+
+
 @pytest.mark.parametrize("name", ["endingOffsets", "endingTimestamp", "endingOffsetsByTimestamp"])
 def test_a_stream_has_no_end(name: str) -> None:
     with pytest.raises(InvalidOption, match=rf"option {name}: a stream has no end"):

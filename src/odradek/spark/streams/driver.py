@@ -19,7 +19,14 @@ from odradek.spark.resolving import starts_of
 from odradek.spark.runtime.queries import NotTold, Queries
 from odradek.spark.streams.ahead import NOTHING, with_found
 from odradek.spark.streams.completion import Completion
-from odradek.spark.streams.losses import Losses, begin_at, find_expired_starts, find_losses, find_unknown_starts
+from odradek.spark.streams.losses import (
+    Losses,
+    begin_at,
+    find_expired_starts,
+    find_losses,
+    find_unknown_starts,
+    up_to_end,
+)
 from odradek.spark.streams.progress import Progress
 from odradek.spark.streams.watch import Watch
 
@@ -168,7 +175,8 @@ class StreamDriver:
         if has_no_start:
             named = self._options.starting.offsets if isinstance(self._options.starting, AtOffsets) else {}
             self._losses.report(find_expired_starts(start, end, extent, named))
-        self._losses.report(find_losses(_shared(start, end), extent, by_pattern=self._is_by_pattern))
+        lost = find_losses(_shared(start, end), extent, by_pattern=self._is_by_pattern)
+        self._losses.report(up_to_end(lost, end, extent))
         begin = begin_at(start, extent)
         found = [
             Range(each.topic, end.topic_ids.get(each.topic, _NO_ID), each.partition, begin[each], offset)

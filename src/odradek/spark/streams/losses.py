@@ -1,7 +1,7 @@
 """What a stream was to read and cannot any more: expired, truncated, deleted, or replaced by another topic."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from odradek.model.topic_partition import TopicPartition
@@ -47,13 +47,25 @@ def find_losses(start: Position, extent: Extent, *, by_pattern: bool) -> list[Lo
     return found
 
 
+def up_to_end(losses: Iterable[Loss], end: Position, extent: Extent) -> list[Loss]:
+    """Of what has expired, only what is of the batch that ends there: the rest is of the next one, which tells it."""
+    found = []
+    for each in losses:
+        ends_at = end.offsets.get(each.partition, each.next_offset)
+        if each.next_offset != extent.earliest.get(each.partition) or each.next_offset <= ends_at:
+            found.append(each)
+        elif each.first < ends_at:
+            found.append(_lost(each.partition, each.first, ends_at))
+    return found
+
+
 def find_unknown_starts(start: Position, end: Position, *, or_equal: bool) -> list[Loss]:
     """Of a batch that comes again: one that ends before it starts is the first of its query, which started earlier.
-    With `or_equal`, so is one that ends where it starts."""
+    With `or_equal`, so is one that ends where it starts. Before offset 0 there is nothing."""
     return [
         Loss(partition, offset, offset, StartUnknown(str(partition), offset, start.offsets[partition]))
         for partition, offset in end.offsets.items()
-        if offset < start.offsets.get(partition, -1) + or_equal and start.is_same_topic(end, partition.topic)
+        if 0 < offset < start.offsets.get(partition, -1) + or_equal and start.is_same_topic(end, partition.topic)
     ]
 
 

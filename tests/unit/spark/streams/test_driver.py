@@ -285,6 +285,28 @@ def test_expired_offsets_are_an_error_that_says_where(stage: Stage) -> None:
         driver.advance(start, limited=True)
 
 
+def test_a_pattern_may_be_a_part_of_names_as_for_sparks_own_connector(stage: Stage) -> None:
+    stage.create()
+    part = f"{stage.topic[2:]}$"
+    assert {each.topic for each in stage.driver(subscribePattern=part).initial().offsets} == {stage.topic}
+    assert stage.driver(subscribePattern=f"^{part}").initial().offsets == {}
+
+
+def test_offsets_that_a_batch_lost_that_comes_again_are_counted_once(stage: Stage) -> None:
+    stage.create()
+    stage.produce(10)
+    before = stage.driver(maxOffsetsPerTrigger="2")
+    start = begin(before)
+    end = before.advance(start, limited=True)
+    assert stage.offsets(end) == [4]
+    stage.expire(before=7)
+    driver = stage.driver(failOnDataLoss="false")
+    driver.initial()
+    assert driver.ranges(start, end) == []
+    assert stage.offsets(driver.advance(end, limited=True)) == [10]
+    assert (driver.latest() or {})["@skipped"] == 5, "2 to 6"
+
+
 def test_expired_offsets_are_skipped_and_counted_if_asked(stage: Stage) -> None:
     stage.create()
     stage.produce(10)
@@ -433,6 +455,13 @@ def test_a_first_batch_whose_start_nobody_has_kept_is_not_passed_over_in_silence
         driver.ranges(driver.initial(), end)
     lenient = stage.driver(startingOffsets="latest", failOnDataLoss="false")
     assert lenient.ranges(lenient.initial(), end) == []
+
+
+def test_one_that_ends_where_topics_begin_had_nothing_before(stage: Stage) -> None:
+    stage.create()
+    stage.produce(5)
+    driver = stage.driver(startingOffsets="latest")
+    assert driver.ranges(driver.initial(), Position.from_json({stage.topic: {"0": 0}})) == []
 
 
 def test_nor_is_one_behind_which_nothing_has_come_since(stage: Stage) -> None:
