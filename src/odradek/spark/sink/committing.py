@@ -135,7 +135,7 @@ async def abort_all(client: Client, prepared: Sequence[Prepared]) -> list[str]:
     return [each for each in taken if each is not None]
 
 
-async def until_killed() -> None:
+async def wait_for_kills() -> None:
     """None of the tasks of a job that has failed goes on after this."""
     await asyncio.sleep(_KILLED_WITHIN_S)
 

@@ -68,7 +68,7 @@ class _Sink:
 
     def abort_tasks(self, messages: Sequence[WriterCommitMessage | None], job: Job | None) -> None:
         """What they have prepared; with `job`, also what those have begun that told nothing, at their places."""
-        from odradek.spark.sink.committing import abort_all, abort_ids, until_killed
+        from odradek.spark.sink.committing import abort_all, abort_ids, wait_for_kills
 
         once = self.options.once
         if once is None:
@@ -79,12 +79,11 @@ class _Sink:
         if prepared or ids:
             link = _link(self.options)
             taken = link.call(abort_all(link.client, prepared))
-            if job is None or job.of_query:
-                link.call(abort_ids(link.client, ids))  # what comes behind it is fenced by its restart
-                return
-            if once.app_id is None:
+            # A query may come again, which fences what begins behind this; a batch write may not.
+            is_last = job is not None and not job.of_query
+            if is_last and once.app_id is None:
                 ids += taken  # by a later attempt of this very run: no other has the name
-            link.call(abort_ids(link.client, ids, until_killed))
+            link.call(abort_ids(link.client, ids, wait_for_kills if is_last else None))
 
 
 class BatchSink(_Sink, DataSourceArrowWriter):
