@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from odradek.pipelines.contract import PIPELINE_PROGRESS, TRUCK_POSITIONS, TRUCK
 from odradek.spark.runtime.java import find_java_home
 from odradek.testing import RunningBroker
 from odradek.testing.committed_values import committed_pairs
+from odradek.testing.spark_cluster import spark_home
 
 NOW_MS = 1_772_352_000_000
 LIMIT_S = 60
@@ -67,12 +67,15 @@ def test_a_job_runs_until_a_signal(broker: RunningBroker, tmp_path: Path) -> Non
 
 
 def test_a_job_runs_through_spark_submit(broker: RunningBroker, tmp_path: Path) -> None:
-    spark = find_spec("pyspark")
-    assert spark is not None
-    assert spark.origin is not None
-    submit = str(Path(spark.origin).parent / "bin" / "spark-submit")
     program = str(Path(odradek.__file__).parent / "__main__.py")
-    command = [submit, "--master", "local[2]", program, *arguments(broker, tmp_path), "--once"]
+    command = [
+        str(spark_home() / "bin" / "spark-submit"),
+        "--master",
+        "local[2]",
+        program,
+        *arguments(broker, tmp_path),
+        "--once",
+    ]
     result = subprocess.run(command, capture_output=True, text=True, env=environment(tmp_path), check=False)
     assert result.returncode == 0, result.stderr
     assert len(committed_pairs(broker.bootstrap, TRUCK_POSITIONS)) == 1

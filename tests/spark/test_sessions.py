@@ -1,9 +1,16 @@
-"""Which Java a session runs on, and which PySpark its Python processes import."""
+"""Which Java a session runs on, which PySpark its Python processes import, and how streams fare in other sessions."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from odradek.spark.runtime.java import find_java_home
+from odradek.testing.broker import RunningBroker
+from odradek.testing.spark_cluster import spark_home
 
 PRINTED = """
 import os
@@ -101,3 +108,25 @@ def test_a_worker_knows_its_tasks_again(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", KNOWN], env=environ, capture_output=True, text=True, check=False)
     assert ended.stdout.splitlines()[-1:] == ["True"], ended.stderr
     assert (tmp_path / "notes").read_text(encoding="utf-8").split() == ["known"] * 4
+
+
+SELDOM = str(Path(__file__).with_name("seldom_child.py"))
+SUBMIT = str(spark_home() / "bin" / "spark-submit")
+
+
+@pytest.mark.parametrize(
+    ("command", "more"), [([sys.executable], ["registered"]), ([SUBMIT], [])], ids=["registered", "submitted"]
+)
+def test_progress_is_committed_before_the_next_trigger_in_sessions_of_others_too(
+    odradek_shared_broker: RunningBroker, command: list[str], more: list[str]
+) -> None:
+    broker, topic = odradek_shared_broker, f"seldom-{'-'.join(more) or 'submitted'}"
+    broker.create_topic(topic)
+    producer = Producer({"bootstrap.servers": broker.bootstrap})
+    producer.produce(topic, "one")
+    producer.flush()
+    told = {**os.environ, "JAVA_HOME": str(find_java_home(os.environ)), "PYSPARK_PYTHON": sys.executable}
+    ended = subprocess.run(
+        [*command, SELDOM, broker.bootstrap, topic, *more], env=told, capture_output=True, text=True, check=False
+    )
+    assert ended.stdout.splitlines()[-1:] == ["committed after 1 batch"], ended.stderr

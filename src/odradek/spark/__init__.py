@@ -17,11 +17,16 @@ __all__ = ["register", "session", "table"]
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("odradek")` known to this session, where the module pyspark_odradek is not on Python's path."""
+    """Make `format("odradek")` known to this session, where the module pyspark_odradek is not on Python's path.
+
+    Its streams then ask this session whether a batch is done: Spark tells them only when it plans the next one.
+    """
     with _spark_installed():
+        from odradek.spark.runtime.gateway import tell_gateway
         from odradek.spark.source import OdradekSource
 
     spark.dataSource.register(OdradekSource)
+    tell_gateway()
 
 
 def session(app_name: str = "odradek", master: str | None = None, **configs: str) -> SparkSession:

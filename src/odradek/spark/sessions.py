@@ -11,10 +11,10 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from odradek.spark.runtime.gateway import name_gateway, tell_gateway
 from odradek.spark.runtime.homes import make_home
 from odradek.spark.runtime.java import find_java_home, without_spark_home
 from odradek.spark.runtime.python import quick_python
-from odradek.spark.runtime.queries import name_gateway, tell_gateway
 from odradek.spark.runtime.slots import slots_of, tell_slots
 from odradek.spark.source import OdradekSource
 

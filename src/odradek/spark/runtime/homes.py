@@ -5,6 +5,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,11 +28,18 @@ def make_home(name: str) -> Path:
 def _clear_away_left_behind(new: Path) -> None:
     """Those beside a new one, of processes that were killed: nobody has them locked any more."""
     now_s = new.stat().st_mtime
-    for home in new.parent.glob(f"{_PREFIX}*"):
+    for home in homes_of("*"):
         with suppress(OSError):  # gone, or no directory
-            found = home.lstat()
-            if found.st_uid == os.getuid() and now_s - found.st_mtime > _YOUNG_S:
+            if now_s - home.lstat().st_mtime > _YOUNG_S:
                 _clear_away(home)
+
+
+def homes_of(name: str) -> Iterator[Path]:
+    """Those of this user's processes, this one's among them."""
+    for home in Path(tempfile.gettempdir()).glob(f"{_PREFIX}{name}-*"):
+        with suppress(OSError):  # gone
+            if home.lstat().st_uid == os.getuid():
+                yield home
 
 
 def _clear_away(home: Path) -> None:

@@ -99,13 +99,16 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             import time
 
             from odradek.spark.cluster import Cluster
+            from odradek.spark.runtime.gateway import find_gateway
             from odradek.spark.runtime.queries import Queries
             from odradek.spark.runtime.slots import slots_here, starter
             from odradek.spark.runtime.sockets import send_at_once
             from odradek.spark.streams.driver import StreamDriver
 
             send_at_once()
-            slots, queries = slots_here(os.environ, starter()), Queries.here(os.environ)
+            slots = slots_here(os.environ, starter())
+            gateway = find_gateway(os.environ, os.getppid())
+            queries = None if gateway is None else Queries(gateway)
             cluster = Cluster(self._options)
             self._driver = StreamDriver(self._options, cluster, time.monotonic, slots=slots, queries=queries)
         return self._driver

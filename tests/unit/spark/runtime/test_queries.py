@@ -1,17 +1,11 @@
 """What queries have done, as the processes of their sources find it."""
 
-import json
-import os
 import socket
-import stat
-from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pyspark import SparkContext
 
-from odradek.spark.runtime.queries import NotTold, Queries, is_done, name_gateway, tell_gateway
+from odradek.spark.runtime.queries import NotTold, Queries, is_done
 
 END = {"@group": "odradek-spark-7f3a", "orders": {"0": 12}}
 NAMED = {"orders": {"0": 12}}
@@ -36,31 +30,8 @@ def test_a_source_of_a_query_is_known_by_its_end_and_its_group(
     assert is_done(source, end, group) is done
 
 
-def test_processes_that_nobody_told_do_not_ask() -> None:
-    assert Queries.here({}) is None
-
-
-def test_where_java_listens_is_told_to_this_user_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    listening = SimpleNamespace(address="127.0.0.1", port=25333, auth_token="secret")
-    monkeypatch.setattr(SparkContext, "_gateway", SimpleNamespace(gateway_parameters=listening))
-    with name_gateway():
-        file = Path(os.environ["ODRADEK_SPARK_GATEWAY"])
-    assert "ODRADEK_SPARK_GATEWAY" not in os.environ
-    tell_gateway()
-    assert json.loads(file.read_text()) == vars(listening)
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
-
-
-def test_a_java_that_cannot_be_asked_is_told(tmp_path: Path) -> None:
-    file = tmp_path / "gateway"
-    with pytest.raises(NotTold):
-        Queries(file).have_done(END, "mine")
-    file.write_text("{")
-    with pytest.raises(NotTold):
-        Queries(file).have_done(END, "mine")
+def test_a_java_that_cannot_be_asked_is_told() -> None:
     with socket.create_server(("127.0.0.1", 0)) as nobody:
         port = nobody.getsockname()[1]
-    file.write_text(json.dumps({"address": "127.0.0.1", "port": port, "auth_token": "secret"}))
     with pytest.raises(NotTold):
-        Queries(file).have_done(END, "mine")
+        Queries({"address": "127.0.0.1", "port": port, "auth_token": "secret"}).have_done(END, "mine")
