@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from contextlib import AbstractContextManager
 
+    from py4j.java_gateway import GatewayParameters
+
 log = logging.getLogger(__name__)
 
 _NAME = "ODRADEK_SPARK_GATEWAY"
@@ -39,25 +41,29 @@ def name_gateway() -> AbstractContextManager[None]:
 def tell_gateway() -> None:
     """Where the Java of this process listens, what it wants to hear first, and which process it is."""
     import pyspark
+    from py4j.protocol import Py4JError
 
     context = getattr(pyspark, "SparkContext", None)  # there is none in the client of Spark Connect
     gateway = None if context is None else context._gateway
     if gateway is None:  # Java is elsewhere
         return
-    listening = gateway.gateway_parameters
+    try:
+        _write(gateway.gateway_parameters, gateway.jvm.java.lang.ProcessHandle.current().pid())
+    except (Py4JError, OSError) as error:
+        log.warning("streams may commit how far they are no sooner than at their next trigger: %s", error)
+
+
+def _write(listening: GatewayParameters, java: int) -> None:
     told = {
         "address": listening.address,
         "port": listening.port,
         "auth_token": listening.auth_token,
-        _JAVA: gateway.jvm.java.lang.ProcessHandle.current().pid(),
+        _JAVA: java,
     }
-    try:
-        new = _file().with_suffix(".new")
-        new.touch(mode=0o600)
-        new.write_text(json.dumps(told))
-        new.replace(_file())
-    except OSError as error:
-        log.warning("streams may commit how far they are no sooner than at their next trigger: %s", error)
+    new = _file().with_suffix(".new")
+    new.touch(mode=0o600)
+    new.write_text(json.dumps(told))
+    new.replace(_file())
 
 
 @cache

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
 from odradek.spark.runtime import gateway
@@ -29,9 +30,15 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     gateway._file.cache_clear()
 
 
-def driving(monkeypatch: pytest.MonkeyPatch, java: int) -> None:
-    """From here on, this process is a driver of the Java with this id."""
-    handle = SimpleNamespace(current=lambda: SimpleNamespace(pid=lambda: java))
+def driving(monkeypatch: pytest.MonkeyPatch, java: int | None) -> None:
+    """From here on, this process is a driver of the Java with this id, or of one that does not tell it."""
+
+    def pid() -> int:
+        if java is None:
+            raise Py4JError("not on the list of what may be called")
+        return java
+
+    handle = SimpleNamespace(current=lambda: SimpleNamespace(pid=pid))
     jvm = SimpleNamespace(java=SimpleNamespace(lang=SimpleNamespace(ProcessHandle=handle)))
     told = SimpleNamespace(gateway_parameters=SimpleNamespace(**LISTENING), jvm=jvm)
     monkeypatch.setattr(SparkContext, "_gateway", told)
@@ -92,6 +99,15 @@ def test_a_driver_that_cannot_write_goes_on(
     monkeypatch.setattr("tempfile.tempdir", str(root / "none"))
     tell_gateway()
     assert "at their next trigger" in caplog.text
+
+
+def test_a_driver_whose_java_does_not_tell_goes_on(
+    monkeypatch: pytest.MonkeyPatch, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    driving(monkeypatch, None)
+    tell_gateway()
+    assert "at their next trigger" in caplog.text
+    assert list(root.iterdir()) == []
 
 
 def test_without_a_java_there_is_nothing_to_tell(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
