@@ -130,3 +130,19 @@ def test_progress_is_committed_before_the_next_trigger_in_sessions_of_others_too
         [*command, SELDOM, broker.bootstrap, topic, *more], env=told, capture_output=True, text=True, check=False
     )
     assert ended.stdout.splitlines()[-1:] == ["committed after 1 batch"], ended.stderr
+
+
+def test_a_client_of_spark_connect_reads_streams_and_writes(odradek_shared_broker: RunningBroker) -> None:
+    topics = ["connect-here", "connect-there"]
+    for topic in topics:
+        odradek_shared_broker.create_topic(topic, 2)
+    java = {"JAVA_HOME": str(find_java_home(os.environ)), "PYSPARK_PYTHON": sys.executable}
+    child = [
+        sys.executable,
+        str(Path(__file__).with_name("connect_child.py")),
+        odradek_shared_broker.bootstrap,
+        *topics,
+    ]
+    told = {**os.environ, **java, "SPARK_REMOTE": "local[2]"}
+    ended = subprocess.run(child, env=told, capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines()[-1:] == ["pyspark.sql.connect.session: 100 rows, 100 keys"], ended.stderr

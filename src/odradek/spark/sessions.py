@@ -21,6 +21,8 @@ from odradek.spark.source import OdradekSource
 _DEFAULT_MASTER = "local[*]"
 _MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "MASTER")
 """Where these are set, another master may be the default. The first is of spark-submit."""
+_CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+"""The second is set by PySpark, in a process that has such a session."""
 _NAMES_MASTER = re.compile(r"--master|--remote|--properties-file|spark\.master")
 """In the arguments that PySpark starts Spark with."""
 _SOCKETS = "spark.python.unix.domain.socket.dir"
@@ -44,8 +46,14 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     """The session that there is, or a new one, which knows `format("odradek")`. Raises NoJava.
 
     Without a master, Spark's own default holds: what spark-submit was told, else this machine. On this machine, Spark's
-    Python processes run the Python of this one; Spark would take the first `python3` on PATH.
+    Python processes run the Python of this one; Spark would take the first `python3` on PATH. With Spark Connect, all
+    of that is for the server to decide.
     """
+    builder = SparkSession.builder.appName(app_name)
+    if master is not None:
+        builder = builder.master(master)
+    if is_connect(configs, os.environ):
+        return _with_configs(builder, configs).getOrCreate()
     is_new = SparkSession.getActiveSession() is None
     named = master or configs.get("spark.master")
     here = local_master(named, os.environ)
@@ -53,11 +61,7 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
         os.environ["JAVA_HOME"] = str(find_java_home(os.environ))
         if here is not None:
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(app_name)
-    if master is not None:
-        builder = builder.master(master)
-    for name, value in {**(_set_here() if here is not None else {}), **configs}.items():
-        builder = builder.config(name, value)
+    builder = _with_configs(builder, {**(_set_here() if here is not None else {}), **configs})
     runs_this_python = os.environ.get("PYSPARK_PYTHON") == sys.executable
     slots = None if here is None else slots_of(here)
     quick = _quick_python_processes() if is_new and here is not None and runs_this_python else nullcontext()
@@ -68,6 +72,17 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
         # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.
         spark.dataSource.register(OdradekSource)
     return spark
+
+
+def _with_configs(builder: SparkSession.Builder, configs: Mapping[str, str]) -> SparkSession.Builder:
+    for name, value in configs.items():
+        builder = builder.config(name, value)
+    return builder
+
+
+def is_connect(configs: Mapping[str, str], environ: Mapping[str, str]) -> bool:
+    """Whether sessions are those of a server of Spark Connect, or this process has one already."""
+    return "spark.remote" in configs or any(name in environ for name in _CONNECT)
 
 
 def _set_here() -> dict[str, str]:

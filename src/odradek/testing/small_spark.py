@@ -54,4 +54,4 @@ def started(start: Callable[[], StreamingQuery], wait: Callable[[StreamingQuery]
 
 def finished(start: Callable[[], StreamingQuery]) -> StreamingQuery:
     """Starts a query that ends by itself, and waits for its end; raises what it ends with."""
-    return started(start, StreamingQuery.awaitTermination)
+    return started(start, lambda query: query.awaitTermination())

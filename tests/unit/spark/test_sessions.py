@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.spark.sessions import local_master
+from odradek.spark.sessions import is_connect, local_master
 
 
 @pytest.mark.parametrize("named", ["local", "local[2]", "local[*]", "local-cluster[2,1,1024]"])
@@ -50,3 +50,19 @@ def test_defaults_of_spark_may_name_a_master(tmp_path: Path) -> None:
         ):
             (tmp_path / "conf" / "spark-defaults.conf").write_text(text, encoding="utf-8")
             assert local_master(None, environ) == found
+
+
+@pytest.mark.parametrize(
+    ("configs", "environ", "found"),
+    [
+        ({}, {}, False),
+        ({"spark.master": "local[2]"}, {"PYSPARK_GATEWAY_PORT": "1"}, False),
+        ({"spark.remote": "sc://host"}, {}, True),
+        ({}, {"SPARK_REMOTE": "sc://host"}, True),
+        ({}, {"SPARK_CONNECT_MODE_ENABLED": "1"}, True),
+    ],
+)
+def test_sessions_of_spark_connect_are_left_to_their_server(
+    configs: dict[str, str], environ: dict[str, str], found: bool
+) -> None:
+    assert is_connect(configs, environ) is found

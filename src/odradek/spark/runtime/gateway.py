@@ -41,12 +41,13 @@ def name_gateway() -> AbstractContextManager[None]:
 def tell_gateway() -> None:
     """Where the Java of this process listens, what it wants to hear first, and which process it is."""
     import pyspark
-    from py4j.protocol import Py4JError
 
     context = getattr(pyspark, "SparkContext", None)  # there is none in the client of Spark Connect
     gateway = None if context is None else context._gateway
     if gateway is None:  # Java is elsewhere
         return
+    from py4j.protocol import Py4JError
+
     try:
         _write(gateway.gateway_parameters, gateway.jvm.java.lang.ProcessHandle.current().pid())
     except (Py4JError, OSError) as error:
