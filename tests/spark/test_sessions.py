@@ -110,6 +110,23 @@ def test_a_worker_knows_its_tasks_again(tmp_path: Path) -> None:
     assert (tmp_path / "notes").read_text(encoding="utf-8").split() == ["known"] * 4
 
 
+FOUND = """
+from odradek.spark import session
+configs = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.log.level": "ERROR"}
+spark = session("blanks", "local[1]", **configs)
+nobody = {"kafka.bootstrap.servers": "127.0.0.1:1", "subscribe": "t"}
+print(spark.read.format("odradek").options(**nobody).load().columns[:2])
+"""
+
+
+def test_the_source_is_found_where_the_temporary_directory_has_a_blank_in_its_path(tmp_path: Path) -> None:
+    """Spark looks for no sources with a Python in such a place."""
+    (tmp_path / "a b").mkdir()
+    told = {**os.environ, "TMPDIR": str(tmp_path / "a b")}
+    ended = subprocess.run([sys.executable, "-c", FOUND], env=told, capture_output=True, text=True, check=False)
+    assert ended.stdout.splitlines()[-1:] == ["['key', 'value']"], ended.stderr
+
+
 SELDOM = str(Path(__file__).with_name("seldom_child.py"))
 SUBMIT = str(spark_home() / "bin" / "spark-submit")
 

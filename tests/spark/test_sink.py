@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from odradek.spark import register
 from odradek.testing.broker import RunningBroker, running_broker
 from odradek.testing.committed_values import committed_values
 
@@ -49,6 +51,20 @@ def test_a_frame_is_written_and_read_again(spark: SparkSession, broker: RunningB
     assert {(row.partition, int(row.key)) for row in found} == {
         (number, int(key)) for number, key in _placed_by_librdkafka(broker, topic, 1000)
     }
+
+
+def test_threads_write_where_the_session_was_registered_in_them(
+    spark: SparkSession, broker: RunningBroker, topic: str
+) -> None:
+    """Spark itself finds no source in Python there."""
+
+    def write_in_thread(number: int) -> None:
+        register(spark)
+        write(spark.range(number, number + 1).selectExpr("string(id) value"), broker, topic=topic)
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(write_in_thread, range(4)))
+    assert sorted(committed_values(broker.bootstrap, topic)) == [b"0", b"1", b"2", b"3"]
 
 
 def _placed_by_librdkafka(broker: RunningBroker, topic: str, count: int) -> set[tuple[int, str]]:

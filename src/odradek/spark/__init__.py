@@ -19,14 +19,13 @@ __all__ = ["register", "session", "table"]
 def register(spark: SparkSession) -> None:
     """Make `format("odradek")` known to this session, where the module pyspark_odradek is not on Python's path.
 
-    Its streams then ask this session whether a batch is done: Spark tells them only when it plans the next one.
+    Its streams then ask this session whether a batch is done: Spark tells them only when it plans the next one. And
+    the session becomes the active one of this thread: Spark writes to sources in Python only from threads that have one.
     """
     with _spark_installed():
-        from odradek.spark.runtime.gateway import tell_gateway
-        from odradek.spark.source import OdradekSource
+        from odradek.spark import sessions
 
-    spark.dataSource.register(OdradekSource)
-    tell_gateway()
+    sessions.register(spark)
 
 
 def session(app_name: str = "odradek", master: str | None = None, **configs: str) -> SparkSession:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 import uuid
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,8 @@ _MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "MASTER")
 """Where these are set, another master may be the default. The first is of spark-submit."""
 _CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 """The second is set by PySpark, in a process that has such a session."""
+_HERE_MASTER = re.compile(r"local(\[.*\])?")
+"""All in one process. A local-cluster has executors of its own, and starts them as on other machines."""
 _NAMES_MASTER = re.compile(r"--master|--remote|--properties-file|spark\.master")
 """In the arguments that PySpark starts Spark with."""
 _SOCKETS = "spark.python.unix.domain.socket.dir"
@@ -66,12 +69,28 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     slots = None if here is None else slots_of(here)
     quick = _quick_python_processes() if is_new and here is not None and runs_this_python else nullcontext()
     with tell_slots(slots), name_gateway(), quick:
+        python = os.environ.get("PYSPARK_PYTHON", "")
         spark = builder.getOrCreate()
     tell_gateway()
-    if not runs_this_python:
-        # Any other Python may not have the module that Spark looks for; where it is found, Spark warns of a second one.
+    be_active(spark)
+    if not runs_this_python or shlex.quote(python) != python:
+        # Any other Python may not have the module that Spark looks for, and for one with a blank in its path Spark does
+        # not look. Where it is found, Spark warns of a second one.
         spark.dataSource.register(OdradekSource)
     return spark
+
+
+def register(spark: SparkSession) -> None:
+    """The source by hand, and all that its processes and this thread need of the session."""
+    spark.dataSource.register(OdradekSource)
+    tell_gateway()
+    be_active(spark)
+
+
+def be_active(spark: SparkSession) -> None:
+    """In Java, for this thread: where a thread has no active session, Spark writes to no source in Python."""
+    if hasattr(spark, "_jsparkSession"):  # that of Spark Connect has none
+        spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
 
 
 def _with_configs(builder: SparkSession.Builder, configs: Mapping[str, str]) -> SparkSession.Builder:
@@ -102,7 +121,7 @@ def local_master(named: str | None, environ: Mapping[str, str]) -> str | None:
     """The master, where Spark is known to run on this machine. None where it runs elsewhere, or where only Spark knows:
     what is set here is sent to executors, and means nothing on other machines."""
     if named is not None:
-        return named if named.startswith("local") else None
+        return named if _HERE_MASTER.fullmatch(named) else None
     may_be_elsewhere = (
         any(name in environ for name in _MASTER_ELSEWHERE)
         or _NAMES_MASTER.search(environ.get("PYSPARK_SUBMIT_ARGS", ""))

@@ -7,12 +7,12 @@ import pytest
 from odradek.spark.sessions import is_connect, local_master
 
 
-@pytest.mark.parametrize("named", ["local", "local[2]", "local[*]", "local-cluster[2,1,1024]"])
+@pytest.mark.parametrize("named", ["local", "local[2]", "local[*]", "local[2, 4]"])
 def test_a_master_on_this_machine(named: str) -> None:
     assert local_master(named, {"MASTER": "yarn"}) == named
 
 
-@pytest.mark.parametrize("named", ["yarn", "spark://host:7077", "k8s://https://host"])
+@pytest.mark.parametrize("named", ["yarn", "spark://host:7077", "k8s://https://host", "local-cluster[2,1,1024]"])
 def test_a_master_elsewhere(named: str) -> None:
     assert local_master(named, {}) is None
 

@@ -5,7 +5,7 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,11 +18,21 @@ def make_home(name: str) -> Path:
     """One for `name`, however long this process runs: systems that clear away what has not been used for days leave
     directories alone that somebody has locked."""
     home = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{name}-"))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    at_end(shutil.rmtree, home, True)  # errors are ignored
     with suppress(OSError):  # not every file system has locks
         fcntl.flock(os.open(home, os.O_RDONLY), fcntl.LOCK_SH)  # until this process ends
     _clear_away_left_behind(home)
     return home
+
+
+def at_end(act: Callable[..., object], *arguments: object) -> None:
+    """When this process ends, and not when one ends that it has forked: that has what is registered here, too."""
+    atexit.register(_if_here, os.getpid(), act, *arguments)
+
+
+def _if_here(process: int, act: Callable[..., object], *arguments: object) -> None:
+    if os.getpid() == process:
+        act(*arguments)
 
 
 def _clear_away_left_behind(new: Path) -> None:

@@ -1,6 +1,5 @@
 """The Python of Spark's own processes."""
 
-import atexit
 import os
 import shlex
 import socket
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from odradek.spark.runtime import fork_client, fork_server
 from odradek.spark.runtime.fork_server import DAEMON
-from odradek.spark.runtime.homes import make_home
+from odradek.spark.runtime.homes import at_end, make_home
 from odradek.spark.runtime.shims import make_shim
 
 _LEAVE_JARS_OUT = """while :; do
@@ -68,7 +67,7 @@ def start_fork_server(python: Path, path: Path) -> None:
             env={**fork_server.PRESET, **os.environ, **fork_server.ALWAYS},
             start_new_session=True,  # Ctrl-C in a terminal is for this process alone
         )
-        atexit.register(_end, server)
+        at_end(_end, server)
 
 
 def _forks_can_be_watched() -> bool:

@@ -29,6 +29,9 @@ class Layout:
 def layout_of(schema: StructType, topic_name: str | None) -> Layout:
     """Columns that records have no place for are left out. Raises BadSchema."""
     numbers = {field.name: number for number, field in enumerate(schema.fields)}
+    for number, field in enumerate(schema.fields):
+        if numbers[field.name] != number:  # rows get to Python with a name for each
+            raise BadSchema(f"there is more than one column {field.name}: leave all but one out with a select")
     if "value" not in numbers:
         raise BadSchema(f"there is no column value; the columns are {', '.join(numbers) or 'none'}")
     if topic_name is None and "topic" not in numbers:

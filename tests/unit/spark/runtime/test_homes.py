@@ -1,5 +1,7 @@
 import fcntl
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,25 @@ def test_what_is_no_home_is_left_alone(root: Path) -> None:
     assert other.exists()
     assert target.exists()
     assert link.is_symlink()
+
+
+FORKS = """
+import os, sys
+from odradek.spark.runtime.homes import make_home
+home = make_home("python")
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+print(home, home.exists())
+"""
+
+
+def test_a_home_is_not_cleared_away_by_a_child_that_ends() -> None:
+    """It has the same handlers as its parent."""
+    ended = subprocess.run([sys.executable, "-c", FORKS], capture_output=True, text=True, check=True)
+    home, is_there = ended.stdout.split()
+    assert is_there == "True"
+    assert not Path(home).exists()
 
 
 def _old(path: Path) -> Path:

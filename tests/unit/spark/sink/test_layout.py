@@ -63,6 +63,12 @@ def test_refused(columns: dict[str, DataType], said: str) -> None:
         layout(**columns)
 
 
+def test_each_column_has_a_name_of_its_own() -> None:
+    twice = StructType([StructField("value", STRING), StructField("id", INT), StructField("id", INT)])
+    with pytest.raises(BadSchema, match="there is more than one column id: leave all but one out with a select"):
+        layout_of(twice, "orders")
+
+
 def test_rows_need_a_topic() -> None:
     with pytest.raises(BadSchema, match="there is no column topic; add one, or set the option topic"):
         layout(None, value=STRING)
