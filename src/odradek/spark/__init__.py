@@ -20,7 +20,7 @@ def register(spark: SparkSession) -> None:
     """Make `format("odradek")` known to this session, where the module pyspark_odradek is not on Python's path.
 
     Its streams then ask this session whether a batch is done: Spark tells them only when it plans the next one. And
-    the session becomes the active one of this thread: Spark writes to sources in Python only from threads that have one.
+    it becomes the active session of this thread: Spark writes to sources in Python only from threads that have one.
     """
     with _spark_installed():
         from odradek.spark import sessions

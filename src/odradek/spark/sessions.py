@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -89,8 +90,9 @@ def register(spark: SparkSession) -> None:
 
 def be_active(spark: SparkSession) -> None:
     """In Java, for this thread: where a thread has no active session, Spark writes to no source in Python."""
-    if hasattr(spark, "_jsparkSession"):  # that of Spark Connect has none
-        spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    java: Any = getattr(spark, "_jvm", None)  # that of Spark Connect has none
+    if java is not None:
+        java.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
 
 
 def _with_configs(builder: SparkSession.Builder, configs: Mapping[str, str]) -> SparkSession.Builder:
