@@ -180,7 +180,7 @@ def _pattern(text: str) -> str:
     try:
         re.compile(text)
     except re.error as error:
-        raise InvalidOption("subscribePattern", f"{text!r} is no pattern ({error})", "mend it") from None
+        raise InvalidOption("subscribePattern", f"{text!r} is no pattern ({error})", "write it for Python") from None
     return text
 
 
