@@ -100,8 +100,9 @@ class Stage:
         return Producer({"bootstrap.servers": self.brokers.bootstrap, **patient, **given})
 
     def begin(self, name: str, *values: str, timeout_ms: int = PATIENCE_MS) -> Producer:
-        """A transaction that is open, with these records in it."""
-        producer = self.producer(transactional_id=name, transaction_timeout_ms=timeout_ms)
+        """A transaction that is open, with these records in it. What its client does then is in its log, which is shown
+        where a test fails."""
+        producer = self.producer(transactional_id=name, transaction_timeout_ms=timeout_ms, debug="eos,broker")
         producer.init_transactions(LIMIT_S)
         producer.begin_transaction()
         for value in values:
