@@ -1,4 +1,4 @@
-"""A stream with batches an hour apart, in a session that is not ours: a driver of Spark's, a process of its own."""
+"""A stream with batches an hour apart, in sessions that are not ours: a driver of Spark's, a process of its own."""
 
 import sys
 import tempfile
@@ -21,7 +21,8 @@ def main(bootstrap: str, topic: str, *, registered: bool) -> None:
     if registered:
         register(spark)
     told = {"kafka.bootstrap.servers": bootstrap, "subscribe": topic, "startingOffsets": "earliest"}
-    rows = spark.newSession().readStream.format("odradek").options(**told, **{"kafka.group.id": _GROUP}).load()
+    other = spark.newSession()  # its queries are not among those of the default session
+    rows = other.readStream.format("odradek").options(**told, **{"kafka.group.id": _GROUP}).load()
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": _GROUP})
 
     def committed(query: StreamingQuery) -> None:

@@ -25,8 +25,6 @@ _MASTER_ELSEWHERE = ("PYSPARK_GATEWAY_PORT", "MASTER")
 """Where these are set, another master may be the default. The first is of spark-submit."""
 _CONNECT = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
 """The second is set by PySpark, in a process that has such a session."""
-_HERE_MASTER = re.compile(r"local(\[.*\])?")
-"""All in one process. A local-cluster has executors of its own, and starts them as on other machines."""
 _NAMES_MASTER = re.compile(r"--master|--remote|--properties-file|spark\.master")
 """In the arguments that PySpark starts Spark with."""
 _SOCKETS = "spark.python.unix.domain.socket.dir"
@@ -72,8 +70,7 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
     with tell_slots(slots), name_gateway(), quick:
         python = os.environ.get("PYSPARK_PYTHON", "")
         spark = builder.getOrCreate()
-    tell_gateway()
-    be_active(spark)
+    _tell_of(spark)
     if not runs_this_python or shlex.quote(python) != python:
         # Any other Python may not have the module that Spark looks for, and for one with a blank in its path Spark does
         # not look. Where it is found, Spark warns of a second one.
@@ -84,12 +81,13 @@ def make_session(app_name: str, master: str | None, configs: Mapping[str, str]) 
 def register(spark: SparkSession) -> None:
     """The source by hand, and all that its processes and this thread need of the session."""
     spark.dataSource.register(OdradekSource)
+    _tell_of(spark)
+
+
+def _tell_of(spark: SparkSession) -> None:
+    """To the processes of sources where its Java is; to Java that it is this thread's active one: where a thread has
+    none, Spark writes to no source in Python."""
     tell_gateway()
-    be_active(spark)
-
-
-def be_active(spark: SparkSession) -> None:
-    """In Java, for this thread: where a thread has no active session, Spark writes to no source in Python."""
     java: Any = getattr(spark, "_jvm", None)  # that of Spark Connect has none
     if java is not None:
         java.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
@@ -123,7 +121,8 @@ def local_master(named: str | None, environ: Mapping[str, str]) -> str | None:
     """The master, where Spark is known to run on this machine. None where it runs elsewhere, or where only Spark knows:
     what is set here is sent to executors, and means nothing on other machines."""
     if named is not None:
-        return named if _HERE_MASTER.fullmatch(named) else None
+        # A local-cluster starts its executors as on other machines: nobody but Spark knows how many tasks it runs.
+        return None if slots_of(named) is None else named
     may_be_elsewhere = (
         any(name in environ for name in _MASTER_ELSEWHERE)
         or _NAMES_MASTER.search(environ.get("PYSPARK_SUBMIT_ARGS", ""))

@@ -78,18 +78,20 @@ def find_gateway(environ: Mapping[str, str], java: int) -> dict[str, Any] | None
     named = environ.get(_NAME)
     files = [Path(named)] if named is not None else [home / _FILE for home in homes_of(_HOME)]
     for told in map(_read, files):
-        if told is not None and (told.pop(_JAVA, None) == java or named is not None):
+        of = told.pop(_JAVA, None)
+        if told and (named is not None or of == java):
             return told
     return _submitted(environ, java)
 
 
-def _read(file: Path) -> dict[str, Any] | None:
+def _read(file: Path) -> dict[str, Any]:
+    """Nothing where it makes no sense."""
     try:
         told = json.loads(file.read_text())
     except (OSError, ValueError) as error:
         log.debug("where Java listens is not known from %s: %s", file, error)
-        return None
-    return told if isinstance(told, dict) else None
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def _submitted(environ: Mapping[str, str], java: int) -> dict[str, Any] | None:
