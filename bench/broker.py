@@ -32,7 +32,7 @@ from versus import (
     work_directory,
 )
 
-from odradek.testing.apache_kafka import VERSION, Unavailable
+from support.apache_kafka import VERSION, Unavailable
 
 PARTITIONS = 6
 TOPICS = 1_000

@@ -16,7 +16,7 @@ import harness
 import load
 from raw import Raw
 
-from odradek.testing import apache_kafka
+from support import apache_kafka
 
 _TICKS_S = os.sysconf("SC_CLK_TCK")
 _PAUSE_S = 0.002

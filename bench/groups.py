@@ -37,7 +37,7 @@ from versus import (
     work_directory,
 )
 
-from odradek.testing.apache_kafka import VERSION, Unavailable
+from support.apache_kafka import VERSION, Unavailable
 
 GROUPS, MEMBERS, PARTITIONS, COMMITS = 200, 10, 100, 10
 BEFORE, AFTER = 100, 1_000

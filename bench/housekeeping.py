@@ -50,13 +50,10 @@ from versus import (
 from odradek.model.numbers import LeaderEpoch, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.batch import Codec
 from odradek.records.builder import build_run
 from odradek.storage import checkpoint, names
-from odradek.storage.files import OsFiles
-from odradek.testing.apache_kafka import VERSION, Unavailable
-from odradek.testing.logs import log_of, open_dirs, setting
-from odradek.testing.one_node import ONE_REPLICA
 from odradek.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -69,6 +66,9 @@ from odradek.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from support.apache_kafka import VERSION, Unavailable
+from support.logs import log_of, open_dirs, setting
+from support.one_node import ONE_REPLICA
 
 if TYPE_CHECKING:
     from odradek.storage.log import Log

@@ -22,16 +22,16 @@ from harness import Figure
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.batch import check_crc, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
 from odradek.storage.home import Home
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.storage.recovery import Situation, recover
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 MB = 1 << 20
 CLOCK = ManualClock()

@@ -23,11 +23,11 @@ from load import FETCH_VERSION, Pipe, batch_of, fetch_request, produce
 from raw import PRODUCE_VERSION, Raw, frame_of, produce_request
 from versus import Row, at_most, new_topic, prepared, progress, run_load, show, work_directory
 
-from odradek.testing.quotas import EVERYBODY, alteration
 from odradek.wire.codec import decode
 from odradek.wire.header import read_response_head
 from odradek.wire.messages.alter_client_quotas import AlterClientQuotasResponse
 from odradek.wire.messages.fetch import FetchResponse
+from support.quotas import EVERYBODY, alteration
 
 WITH, WITHOUT = "with a quota", "without"
 LOADS = {

@@ -29,8 +29,8 @@ from spark_topics import Filled, fill
 from versus import NO_BAR, Bar, Row, Table, at_least, at_most, prepared, progress, show, work_directory
 
 from odradek.records.batch import Codec
-from odradek.testing import spark_connector
-from odradek.testing.apache_kafka import VERSION, Unavailable
+from support import spark_connector
+from support.apache_kafka import VERSION, Unavailable
 
 OURS, THEIRS = "odradek's", "Spark's connector"
 MANY, FEW = "ten times the rows", "few rows"

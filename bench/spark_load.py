@@ -25,7 +25,7 @@ from spark_clock import ClockSource
 from spark_topics import SENT_AT, create
 
 import odradek.spark
-from odradek.testing import spark_connector
+from support import spark_connector
 
 Job = dict[str, Any]
 _POLL_S = 0.02

@@ -37,8 +37,8 @@ from versus import (
     work_directory,
 )
 
-from odradek.testing.apache_kafka import VERSION, Unavailable
-from odradek.testing.one_node import ONE_REPLICA
+from support.apache_kafka import VERSION, Unavailable
+from support.one_node import ONE_REPLICA
 
 PARTITIONS = 6
 MANY, BATCH_BYTES, BATCHES = 1_000, 16_384, 64

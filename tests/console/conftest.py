@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.browser import Tab, find_browser, running_browser, tab
-from odradek.testing.result_stage import ResultStage
-from odradek.testing.running_console import running_console
+from support.browser import Tab, find_browser, running_browser, tab
+from support.result_stage import ResultStage
+from support.running_console import running_console
 
 OpenTab = Callable[[], Tab]
 

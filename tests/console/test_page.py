@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from odradek.testing import RunningBroker
-from odradek.testing.browser import Tab
-from odradek.testing.result_stage import ResultStage
+from support.browser import Tab
+from support.result_stage import ResultStage
 
 pytestmark = pytest.mark.slow
 

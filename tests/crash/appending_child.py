@@ -13,14 +13,14 @@ from random import Random
 from odradek.model.numbers import LeaderEpoch, ProducerId
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.batch import Codec
 from odradek.records.builder import BatchSpec
-from odradek.storage.files import OsFiles
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.clock import ManualClock
-from odradek.testing.logs import NOW, TOPIC_ID, timed_batch
+from support.clock import ManualClock
+from support.logs import NOW, TOPIC_ID, timed_batch
 
 PARTITIONS = (TopicPartition("orders", 0), TopicPartition("orders", 1))
 CONFIG = replace(TopicConfig(), segment_bytes=20_000, index_interval_bytes=500, segment_index_bytes=4096)

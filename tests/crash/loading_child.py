@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 from random import Random
 
-from odradek.testing.ledger import Ledger
-from odradek.testing.load import Load, run_all
+from support.ledger import Ledger
+from support.load import Load, run_all
 
 
 def print_progress() -> None:

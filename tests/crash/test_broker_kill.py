@@ -13,10 +13,10 @@ from random import Random
 import pytest
 
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.examples import examples
-from odradek.testing.ledger import Ledger, check
-from odradek.testing.load import set_topic
-from odradek.testing.raw_client import RawClient
+from support.examples import examples
+from support.ledger import Ledger, check
+from support.load import set_topic
+from support.raw_client import RawClient
 
 pytestmark = pytest.mark.slow
 

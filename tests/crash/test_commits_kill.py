@@ -11,12 +11,12 @@ import pytest
 
 from odradek.model.error_code import ErrorCode
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.examples import examples
-from odradek.testing.offset_stage import offsets
-from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
+from support.examples import examples
+from support.offset_stage import offsets
+from support.raw_client import RawClient
 
 pytestmark = pytest.mark.slow
 

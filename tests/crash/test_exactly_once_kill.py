@@ -17,7 +17,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.examples import examples
+from support.examples import examples
 
 pytestmark = pytest.mark.slow
 

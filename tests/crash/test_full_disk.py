@@ -10,9 +10,9 @@ import pytest
 from odradek.model.errors import StorageFailed
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.log import Log
-from odradek.testing.logs import TOPIC_ID, append, offsets_and_values, open_dirs, setting, values
+from support.logs import TOPIC_ID, append, offsets_and_values, open_dirs, setting, values
 
 CONFIG = replace(TopicConfig(), segment_bytes=200_000)
 FULL, OTHER = TopicPartition("orders", 0), TopicPartition("orders", 1)

@@ -11,15 +11,15 @@ from types import ModuleType
 import pytest
 
 from odradek.model.numbers import Offset, ProducerId, TimestampMs
+from odradek.process.files import OsFiles
 from odradek.records.batch import parse_head
 from odradek.storage import names
-from odradek.storage.files import OsFiles
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log import Log
 from odradek.storage.producer_state import ProducerState
 from odradek.storage.rebuild import rebuild
-from odradek.testing.examples import examples
-from odradek.testing.logs import NOW
+from support.examples import examples
+from support.logs import NOW
 
 pytestmark = pytest.mark.slow  # a process for every round
 

@@ -16,12 +16,12 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.process.clock import SystemClock
 from odradek.server.node import Node, NodeSetting, Surroundings
 from odradek.storage.verify import Finding, Severity, Verification
-from odradek.testing.disk import Died, FaultyDisk
-from odradek.testing.examples import examples
-from odradek.testing.ledger import Ledger, check
-from odradek.testing.load import Load, run_all, set_topic
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic
+from support.disk import Died, FaultyDisk
+from support.examples import examples
+from support.ledger import Ledger, check
+from support.load import Load, run_all, set_topic
+from support.raw_client import RawClient
+from support.running_node import create_topic
 
 pytestmark = pytest.mark.slow
 

@@ -30,12 +30,6 @@ from odradek.records.batch import Codec
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.examples import examples
-from odradek.testing.mutation import Mutations
-from odradek.testing.raw_client import RawClient
-from odradek.testing.reading import read_partition
-from odradek.testing.requests import requests_about
-from odradek.testing.running_node import create_topic, produce
 from odradek.wire.apis import APIS
 from odradek.wire.codec import decode
 from odradek.wire.frame import request_frame
@@ -45,6 +39,12 @@ from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from odradek.wire.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.wire.schema import Message
+from support.examples import examples
+from support.mutation import Mutations
+from support.raw_client import RawClient
+from support.reading import read_partition
+from support.requests import requests_about
+from support.running_node import create_topic, produce
 
 pytestmark = pytest.mark.slow
 

@@ -9,14 +9,14 @@ import pytest
 
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
+from odradek.process.files import OsFiles
 from odradek.records.batch import BatchHead
 from odradek.records.record import Record
 from odradek.storage import leader_epochs, names, producer_snapshot
-from odradek.storage.files import OsFiles
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 WRITTEN_MS = 1_794_771_400_000
 """Some seconds after the last record, so that no producer has expired."""

@@ -9,16 +9,16 @@ import pytest
 
 from odradek.coordinators.partitioning import partition_of
 from odradek.model.error_code import ErrorCode
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.log_dirs import LogDirs
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.logs import setting
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import node_on
 from odradek.wire import offset_commit_record
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_coordinator_value
+from support.logs import setting
+from support.raw_client import RawClient
+from support.running_node import node_on
 
 
 @pytest.fixture(params=["clean", "crashed"])

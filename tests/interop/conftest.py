@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from odradek.cli.main import main
-from odradek.testing import apache_kafka
-from odradek.testing.apache_kafka import ApacheKafka, Unavailable
-from odradek.testing.kafka_tools import KafkaTools, kafka_tools
-from odradek.testing.same_answers import SETTINGS, Side
-from odradek.testing.script_stage import ScriptStage, script_stages
-from odradek.testing.two_brokers import two_brokers
+from support import apache_kafka
+from support.apache_kafka import ApacheKafka, Unavailable
+from support.kafka_tools import KafkaTools, kafka_tools
+from support.same_answers import SETTINGS, Side
+from support.script_stage import ScriptStage, script_stages
+from support.two_brokers import two_brokers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -105,8 +105,8 @@ def both(kafka: ApacheKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 @pytest.fixture(scope="session")
 def connector_spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """A Spark that has its own Kafka connector, too. Leave it running, and its settings as they are."""
-    from odradek.testing import spark_connector
-    from odradek.testing.small_spark import small_spark
+    from support import spark_connector
+    from support.small_spark import small_spark
 
     try:
         jars = spark_connector.jars()

@@ -10,8 +10,8 @@ import re
 import time
 from typing import Any
 
-from odradek.testing.group_tools import differences
-from odradek.testing.script_stage import ONE_BY_ONE, WORDS, Mask, ScriptStage
+from support.group_tools import differences
+from support.script_stage import ONE_BY_ONE, WORDS, Mask, ScriptStage
 
 Stages = list[ScriptStage]
 

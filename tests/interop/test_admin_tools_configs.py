@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from odradek.testing.group_tools import differences
-from odradek.testing.script_stage import WORDS, Mask, ScriptStage
+from support.group_tools import differences
+from support.script_stage import WORDS, Mask, ScriptStage
 
 Stages = list[ScriptStage]
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from odradek.testing.group_tools import differences
-from odradek.testing.script_stage import MOMENTS, ONE_BY_ONE, PATIENT, ScriptStage
+from support.group_tools import differences
+from support.script_stage import MOMENTS, ONE_BY_ONE, PATIENT, ScriptStage
 
 Stages = list[ScriptStage]
 

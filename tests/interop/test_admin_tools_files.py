@@ -10,8 +10,8 @@ import pytest
 
 from odradek.metadata.uuids import to_text
 from odradek.testing import running_broker
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.ended import Ended
+from support.apache_kafka import ApacheKafka
+from support.ended import Ended
 
 STORAGE = "kafka.tools.StorageTool"
 CLUSTER_ID = to_text(bytes(range(16)))

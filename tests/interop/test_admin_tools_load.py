@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from odradek.testing.group_tools import differences
-from odradek.testing.script_stage import MOMENTS, WORDS, Mask, ScriptStage
+from support.group_tools import differences
+from support.script_stage import MOMENTS, WORDS, Mask, ScriptStage
 
 Stages = list[ScriptStage]
 

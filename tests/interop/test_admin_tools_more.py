@@ -5,8 +5,8 @@ kafka-streams-application-reset; kafka-acls, kafka-delegation-tokens, kafka-shar
 
 import pytest
 
-from odradek.testing.group_tools import differences
-from odradek.testing.script_stage import MOMENTS, ONE_BY_ONE, WORDS, ScriptStage
+from support.group_tools import differences
+from support.script_stage import MOMENTS, ONE_BY_ONE, WORDS, ScriptStage
 
 Stages = list[ScriptStage]
 

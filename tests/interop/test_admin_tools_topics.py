@@ -6,8 +6,8 @@ kafka-topics, kafka-get-offsets, kafka-delete-records, kafka-log-dirs.
 import json
 from typing import Any
 
-from odradek.testing.group_tools import differences
-from odradek.testing.script_stage import ONE_BY_ONE, WORDS, ScriptStage
+from support.group_tools import differences
+from support.script_stage import ONE_BY_ONE, WORDS, ScriptStage
 
 Stages = list[ScriptStage]
 PATHS = (r"/\S*/tmp\w+", "a file")

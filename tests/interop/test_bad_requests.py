@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from odradek.testing import topics
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.bad_requests import SILENT, Case, all_cases, outcome
 from odradek.testing.broker import BrokerFailed
-from odradek.testing.same_answers import SETTINGS, Asker, Level, Side
+from support.apache_kafka import ApacheKafka
+from support.bad_requests import SILENT, Case, all_cases, outcome
+from support.same_answers import SETTINGS, Asker, Level, Side
 
 Address = tuple[str, int]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from odradek.cli.main import main
-from odradek.testing.ended import Ended
-from odradek.testing.group_tools import differences
-from odradek.testing.script_stage import ScriptStage
+from support.ended import Ended
+from support.group_tools import differences
+from support.script_stage import ScriptStage
 
 Stages = list[ScriptStage]
 Odradek = Callable[..., Ended]

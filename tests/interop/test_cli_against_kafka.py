@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from odradek.cli.main import main
-from odradek.testing.apache_kafka import ApacheKafka, Broker
-from odradek.testing.kafka_tools import KafkaTools
-from odradek.testing.one_node import ONE_REPLICA
+from support.apache_kafka import ApacheKafka, Broker
+from support.kafka_tools import KafkaTools
+from support.one_node import ONE_REPLICA
 
 TOPICS = "org.apache.kafka.tools.TopicCommand"
 LIMIT_S = 60

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from odradek.cli.main import main
-from odradek.testing.apache_kafka import ApacheKafka, Broker, format_new
-from odradek.testing.ended import Ended
-from odradek.testing.one_node import ONE_REPLICA
+from support.apache_kafka import ApacheKafka, Broker, format_new
+from support.ended import Ended
+from support.one_node import ONE_REPLICA
 
 Odradek = Callable[..., Ended]
 LIMIT_S = 60

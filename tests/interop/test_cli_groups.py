@@ -16,9 +16,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from odradek.cli.main import main
-from odradek.testing.ended import Ended
-from odradek.testing.kafka_tools import KafkaTools
-from odradek.testing.same_answers import Side
+from support.ended import Ended
+from support.kafka_tools import KafkaTools
+from support.same_answers import Side
 
 GROUPS = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
 PROTOCOLS = ("classic", "consumer")

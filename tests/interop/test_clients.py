@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from odradek.cli.main import main
-from odradek.testing import RunningBroker, apache_kafka, running_broker
-from odradek.testing import client_scenario as scenario
-from odradek.testing.apache_kafka import Unavailable
-from odradek.testing.client_scenario import Client
+from odradek.testing import RunningBroker, running_broker
+from support import apache_kafka
+from support import client_scenario as scenario
+from support.apache_kafka import Unavailable
+from support.client_scenario import Client
 
 HERE = Path(__file__).parent
 SOURCES = HERE / "clients"

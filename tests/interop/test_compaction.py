@@ -11,15 +11,15 @@ import pytest
 from confluent_kafka import Producer
 
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.batch import BatchHead
 from odradek.records.record import Record, read_records
 from odradek.storage import batches, checkpoint, names
-from odradek.storage.files import OsFiles
 from odradek.testing import running_broker
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.one_node import one_node
-from odradek.testing.steady_clients import read_messages
-from odradek.testing.waiting import until
+from support.apache_kafka import ApacheKafka
+from support.one_node import one_node
+from support.steady_clients import read_messages
+from support.waiting import until
 
 SETTINGS = one_node()
 NO_CLEANER = {"log.cleaner.enable": "false"}

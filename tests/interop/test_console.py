@@ -9,9 +9,9 @@ from confluent_kafka import Producer
 from odradek.console.feed import Feed
 from odradek.console.rows import DEAD_LETTERS, DRIVER_ALERTS
 from odradek.testing import topics
-from odradek.testing.clock import ManualClock
-from odradek.testing.same_answers import Side
-from odradek.testing.waiting import until
+from support.clock import ManualClock
+from support.same_answers import Side
+from support.waiting import until
 
 LIMIT_S = 120
 

@@ -6,9 +6,6 @@ from pathlib import Path
 
 from odradek.model.error_code import ErrorCode
 from odradek.testing import running_broker
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.one_node import one_node
-from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -20,6 +17,9 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 )
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.schema import replace
+from support.apache_kafka import ApacheKafka
+from support.one_node import one_node
+from support.raw_client import RawClient
 
 GROUP = "handed-over"
 SETTINGS = {

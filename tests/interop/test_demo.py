@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from odradek.pipelines import contract
 from odradek.pipelines.registry import JOBS
-from odradek.testing.same_answers import Side
+from support.same_answers import Side
 
 COMMAND = [sys.executable, "-m", "odradek", "demo", "--no-browser", "--events-per-second", "60", "--seconds", "3"]
 LIMIT_S = 120

@@ -16,8 +16,8 @@ from confluent_kafka import TopicPartition as Place
 
 from odradek.storage import leader_epochs, names, producer_snapshot
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.one_node import one_node
+from support.apache_kafka import ApacheKafka
+from support.one_node import one_node
 
 SETTINGS = {**one_node(), "log.cleaner.enable": "false"}
 SMALL = {"segment.bytes": "1048576", "index.interval.bytes": "2000"}

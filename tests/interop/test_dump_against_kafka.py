@@ -13,12 +13,12 @@ from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.control import ControlType, control_key
 from odradek.records.record import Record
 from odradek.records.varint import write_unsigned
-from odradek.testing.logs import NOW
 from odradek.wire.codec import encode
 from odradek.wire.records.classic_group import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 from odradek.wire.records.consumer_protocol import ConsumerProtocolSubscription
 from odradek.wire.schema import Message
 from odradek.wire.stored import CONSUMER_OFFSETS, metadata_records, write_coordinator_key, write_coordinator_value
+from support.logs import NOW
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -19,17 +19,17 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from odradek.metadata.image import Image
+from odradek.process.files import OsFiles
 from odradek.quorum.reading import read_metadata
 from odradek.storage import batches, names
-from odradek.storage.files import OsFiles
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.kafka_tools import KafkaTools
-from odradek.testing.raw_client import RawClient
-from odradek.testing.relay import Relay, Where, relay
-from odradek.testing.steady_clients import GroupConsumer, Place, read_all
-from odradek.testing.steady_table import EAGER, TABLE, wait_until_all_is_clean
 from odradek.testing.topics import create
 from odradek.wire.messages.list_transactions import ListTransactionsRequest, ListTransactionsResponse
+from support.apache_kafka import ApacheKafka
+from support.kafka_tools import KafkaTools
+from support.raw_client import RawClient
+from support.relay import Relay, Where, relay
+from support.steady_clients import GroupConsumer, Place, read_all
+from support.steady_table import EAGER, TABLE, wait_until_all_is_clean
 
 SETTINGS = {
     "group.consumer.session.timeout.ms": "60000",

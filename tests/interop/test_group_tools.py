@@ -16,11 +16,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from odradek.process.clock import SystemClock
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.group_tools import GROUPS, Stage, differences
-from odradek.testing.kafka_tools import KafkaTools
-from odradek.testing.same_answers import SETTINGS
-from odradek.testing.two_brokers import two_brokers
+from support.apache_kafka import ApacheKafka
+from support.group_tools import GROUPS, Stage, differences
+from support.kafka_tools import KafkaTools
+from support.same_answers import SETTINGS
+from support.two_brokers import two_brokers
 
 TOOLS = "org.apache.kafka.tools"
 TOPICS = {"orders": 3, "payments": 1}

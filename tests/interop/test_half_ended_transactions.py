@@ -15,21 +15,21 @@ from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.clock import SystemClock
+from odradek.process.files import OsFiles
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
 from odradek.storage.log import Log, Origin
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.testing import running_broker
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.one_node import one_node
-from odradek.testing.raw_client import RawClient
-from odradek.testing.steady_clients import Place, read_all
 from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest, DescribeTransactionsResponse
 from odradek.wire.records.transaction import TransactionLogKey, TransactionLogValue
 from odradek.wire.schema import replace
 from odradek.wire.stored import TRANSACTION_STATE, write_coordinator_value
+from support.apache_kafka import ApacheKafka
+from support.one_node import one_node
+from support.raw_client import RawClient
+from support.steady_clients import Place, read_all
 
 SETTINGS = one_node()
 PARTITIONS = [("ledger", 0), ("ledger", 1)]

@@ -19,12 +19,15 @@ from pathlib import Path
 
 import pytest
 
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.quotas import set_quotas
-from odradek.testing.raw_client import RawClient
-from odradek.testing.relay import Relay, Where, relay
-from odradek.testing.steady_application import SteadyApplication
-from odradek.testing.steady_clients import (
+from odradek.testing.topics import create
+from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
+from odradek.wire.stored import CONSUMER_OFFSETS
+from support.apache_kafka import ApacheKafka
+from support.quotas import set_quotas
+from support.raw_client import RawClient
+from support.relay import Relay, Where, relay
+from support.steady_application import SteadyApplication
+from support.steady_clients import (
     GroupConsumer,
     IdempotentProducer,
     Place,
@@ -33,7 +36,7 @@ from odradek.testing.steady_clients import (
     read_all,
     read_messages,
 )
-from odradek.testing.steady_table import (
+from support.steady_table import (
     EAGER,
     TABLE,
     TABLE_WRITER,
@@ -43,10 +46,7 @@ from odradek.testing.steady_table import (
     wait_until_all_is_clean,
     wait_until_cleaned,
 )
-from odradek.testing.stored_commits import stored_commits
-from odradek.testing.topics import create
-from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
-from odradek.wire.stored import CONSUMER_OFFSETS
+from support.stored_commits import stored_commits
 
 ROUNDS = 5
 PARTITIONS = 2

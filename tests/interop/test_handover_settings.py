@@ -9,12 +9,12 @@ import pytest
 from confluent_kafka import Producer
 
 from odradek.cli.main import main
+from odradek.process.files import OsFiles
 from odradek.quorum.reading import read_metadata
-from odradek.storage.files import OsFiles
 from odradek.testing import running_broker
-from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.broker import free_ports
-from odradek.testing.steady_clients import read_all
+from support.apache_kafka import ApacheKafka
+from support.steady_clients import read_all
 
 CLUSTER = "abcdefghijklmnopqrstuQ"
 STORAGE = "kafka.tools.StorageTool"

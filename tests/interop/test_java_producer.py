@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from odradek.testing import running_broker
-from odradek.testing.apache_kafka import ApacheKafka
+from support.apache_kafka import ApacheKafka
 
 LIMIT_S = 240
 

@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka import Producer
 
 from odradek.testing import running_broker
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.kafka_tools import KafkaTools
+from support.apache_kafka import ApacheKafka
+from support.kafka_tools import KafkaTools
 
 LIMIT_S = 240
 

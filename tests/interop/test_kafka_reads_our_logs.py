@@ -10,12 +10,12 @@ import pytest
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.batch import Codec, stamp_append_time
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
 from odradek.storage.log import Log
-from odradek.testing.logs import NOW, TOPIC_ID, append, end_txn, open_dirs, setting
+from support.logs import NOW, TOPIC_ID, append, end_txn, open_dirs, setting
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 SMALL = replace(TopicConfig(), segment_bytes=20_000, index_interval_bytes=1000)

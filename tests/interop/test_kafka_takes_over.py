@@ -11,15 +11,15 @@ from odradek.cli.main import main
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.batch import Codec
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.apache_kafka import ApacheKafka, Broker
-from odradek.testing.clock import ManualClock
-from odradek.testing.one_node import ONE_REPLICA
+from support.apache_kafka import ApacheKafka, Broker
+from support.clock import ManualClock
+from support.one_node import ONE_REPLICA
 
 WRITTEN_MS = 1_794_771_400_000
 """Some seconds after the last record, so that no producer has expired."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.kafka_tools import KafkaTools
+from support.kafka_tools import KafkaTools
 
 TOOLS = "org.apache.kafka.tools"
 

@@ -19,15 +19,15 @@ from odradek.metadata.image import ConfigResource, Endpoint, Image, ResourceType
 from odradek.metadata.uuids import from_text, to_text
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.quorum.formatting import Identity, format_directories
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.opening import MetadataSetting
-from odradek.storage.files import OsFiles
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.clock import ManualClock
-from odradek.testing.kafka_tools import KafkaTools
+from support.apache_kafka import ApacheKafka
+from support.clock import ManualClock
+from support.kafka_tools import KafkaTools
 
 CLUSTER_ID = "abcdefghijklmnopqrstuQ"
 TOPICS = "org.apache.kafka.tools.TopicCommand"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from odradek.testing.apache_kafka import ApacheKafka, format_new
 from odradek.testing.broker import RunningBroker, free_ports, running_broker
-from odradek.testing.one_node import one_node
-from odradek.testing.places import Place, begin_move, limit_moves, places, until_in
-from odradek.testing.raw_client import RawClient
-from odradek.testing.reading import EARLIEST, offset_of, read_partition
-from odradek.testing.running_node import create_topic, produce
+from support.apache_kafka import ApacheKafka, format_new
+from support.one_node import one_node
+from support.places import Place, begin_move, limit_moves, places, until_in
+from support.raw_client import RawClient
+from support.reading import EARLIEST, offset_of, read_partition
+from support.running_node import create_topic, produce
 
 LIMIT_S = 120
 COUNT = 400

@@ -7,10 +7,6 @@ from typing import NamedTuple, TypeVar
 
 from odradek.model.error_code import ErrorCode
 from odradek.testing import running_broker
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.offset_stage import offsets
-from odradek.testing.one_node import one_node
-from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from odradek.wire.messages.offset_delete import (
@@ -20,6 +16,10 @@ from odradek.wire.messages.offset_delete import (
     OffsetDeleteResponse,
 )
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
+from support.apache_kafka import ApacheKafka
+from support.offset_stage import offsets
+from support.one_node import one_node
+from support.raw_client import RawClient
 
 SETTINGS = one_node(3)
 GROUPS = ("readers", "writers", "\N{SNOWMAN}")

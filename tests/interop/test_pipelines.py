@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from odradek.pipelines.contract import PIPELINE_PROGRESS
 from odradek.pipelines.registry import JOBS
 from odradek.testing import topics
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.committed_values import committed_pairs
-from odradek.testing.job_stage import JobStage
-from odradek.testing.one_node import one_node
-from odradek.testing.sink_stage import format_at_level
+from support.apache_kafka import ApacheKafka
+from support.committed_values import committed_pairs
+from support.job_stage import JobStage
+from support.one_node import one_node
+from support.sink_stage import format_at_level
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

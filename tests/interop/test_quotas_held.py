@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import Producer
 
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.quotas import EVERYBODY, alteration
-from odradek.testing.same_answers import SETTINGS, Asker, Level, Side
-from odradek.testing.two_brokers import two_brokers
+from support.apache_kafka import ApacheKafka
+from support.quotas import EVERYBODY, alteration
+from support.same_answers import SETTINGS, Asker, Level, Side
+from support.two_brokers import two_brokers
 
 RATE, RECORD_BYTES, RECORDS = 200_000, 1_000, 800
 BOUNDS = {"odradek": 1.1, "Kafka": 1.5}

@@ -22,9 +22,9 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.committing import begin_at_the_start
-from odradek.testing.stored_commits import stored_commits
+from support.apache_kafka import ApacheKafka
+from support.committing import begin_at_the_start
+from support.stored_commits import stored_commits
 
 HERE = Path(__file__).parent / "groups"
 TOPIC, GROUP = "rolled", "rolling"

@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.offset_stage import offsets
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.consumer_group_describe import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -28,6 +26,8 @@ from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestP
 from odradek.wire.messages.offset_commit import OffsetCommitRequest
 from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from support.offset_stage import offsets
+from support.same_answers import Asker, Case, Level, Side, differences
 
 LONGEST = 32_767
 """Bytes that a string of the protocol can have."""

@@ -8,16 +8,6 @@ import pytest
 from odradek.model.numbers import Offset, ProducerId, TimestampMs
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
-from odradek.testing.transactional_writer import (
-    BY_ID_SINCE,
-    MANY_SINCE,
-    Writer,
-    commit_offset,
-    group_of,
-    producers_of,
-    writer_of,
-)
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
@@ -32,6 +22,16 @@ from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
+)
+from support.same_answers import Asker, Case, Level, Side, differences
+from support.transactional_writer import (
+    BY_ID_SINCE,
+    MANY_SINCE,
+    Writer,
+    commit_offset,
+    group_of,
+    producers_of,
+    writer_of,
 )
 
 COMMIT_KEY = b"\0\0\0\1"

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.apis import APIS
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest
@@ -13,6 +12,7 @@ from odradek.wire.messages.describe_quorum import DescribeQuorumRequest, Partiti
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
+from support.same_answers import Asker, Case, Level, Side, differences
 
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 

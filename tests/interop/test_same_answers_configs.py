@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages import alter_configs as whole
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.wire.messages.list_config_resources import ListConfigResourcesRequest
+from support.same_answers import Asker, Case, Level, Side, differences
 
 TOPIC, BROKER, LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)

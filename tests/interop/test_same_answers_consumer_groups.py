@@ -11,8 +11,6 @@ from odradek.coordinators.groups.consumer.topics import hash_of_topic
 from odradek.coordinators.groups.xxh3 import xxh3_64
 from odradek.metadata.image import EMPTY, Topic
 from odradek.model.error_code import ErrorCode
-from odradek.testing.group_records import records_of
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -55,6 +53,8 @@ from odradek.wire.records.consumer_group import (
     ConsumerGroupTargetAssignmentMetadataValue,
 )
 from odradek.wire.schema import Message, Struct, replace
+from support.group_records import records_of
+from support.same_answers import Asker, Case, Level, Side, differences
 
 _GROUP_RESOURCE = 32
 _HISTORIES = 8

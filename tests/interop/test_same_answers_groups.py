@@ -7,7 +7,6 @@ import pytest
 
 from odradek.coordinators.partitioning import partition_of
 from odradek.model.error_code import ErrorCode
-from odradek.testing.same_answers import SETTINGS, Asker, Case, Level, Side, differences
 from odradek.wire.codec import encode
 from odradek.wire.messages.delete_groups import DeleteGroupsRequest
 from odradek.wire.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -20,6 +19,7 @@ from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestA
 from odradek.wire.records.classic_group import GroupMetadataKey
 from odradek.wire.records.consumer_protocol import ConsumerProtocolSubscription
 from odradek.wire.stored import CONSUMER_OFFSETS
+from support.same_answers import SETTINGS, Asker, Case, Level, Side, differences
 
 STATIC_SINCE = 5
 """In JoinGroup; the versions of the others are less by two."""

@@ -9,11 +9,11 @@ from odradek.metadata.image import ResourceType
 from odradek.model.broker_config import BROKER_KEYS, THROTTLES
 from odradek.model.error_code import ErrorCode
 from odradek.model.settings import Kind
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest
+from support.same_answers import Asker, Case, Level, Side, differences
 
 BROKER, SET, DELETE, APPEND, SUBTRACT = 4, 0, 1, 2, 3
 NUMBERS = ("x", "", "-2", "-1", "0", "1", "2", "5", "3000000", "3000000000", "99999999999999999999", "1.5", "+5")

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.group_records import records_of
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.codec import encode
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from odradek.wire.messages.consumer_group_heartbeat import (
@@ -46,6 +44,8 @@ from odradek.wire.records.consumer_protocol import (
     TopicPartition,
 )
 from odradek.wire.schema import Message, replace
+from support.group_records import records_of
+from support.same_answers import Asker, Case, Level, Side, differences
 
 _GROUP_RESOURCE = 32
 JOIN, SYNC, BEAT, LEAVE = 9, 5, 4, 5

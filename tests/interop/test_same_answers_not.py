@@ -12,8 +12,6 @@ from odradek.model.numbers import Offset, ProducerId, TimestampMs
 from odradek.records.batch import TimestampType
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.testing.same_answers import Asker, Level, Side
-from odradek.testing.transactional_writer import writer_of
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -29,6 +27,8 @@ from odradek.wire.messages.write_txn_markers import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from support.same_answers import Asker, Level, Side
+from support.transactional_writer import writer_of
 
 TOPIC, BROKER = 2, 4
 NO_OPERATION = 9

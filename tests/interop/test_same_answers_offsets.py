@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.offset_stage import offsets
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
@@ -23,6 +21,8 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchResponseGroup,
 )
 from odradek.wire.schema import NO_UUID
+from support.offset_stage import offsets
+from support.same_answers import Asker, Case, Level, Side, differences
 
 BY_ID_SINCE = 10
 NOT_THERE_YET = (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)

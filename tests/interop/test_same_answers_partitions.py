@@ -7,10 +7,7 @@ import pytest
 from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.testing.apache_kafka import ApacheKafka, format_new
 from odradek.testing.broker import running_broker
-from odradek.testing.places import move_request
-from odradek.testing.same_answers import SETTINGS, Asker, Case, Level, Side, differences
 from odradek.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     ReassignablePartition,
@@ -32,6 +29,9 @@ from odradek.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsTopics,
 )
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from support.apache_kafka import ApacheKafka, format_new
+from support.places import move_request
+from support.same_answers import SETTINGS, Asker, Case, Level, Side, differences
 
 PREFERRED, UNCLEAN = 0, 1
 PLAYED = [Level.LOWEST, Level.HIGHEST]

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-from odradek.testing.quotas import alteration
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.alter_client_quotas import AlterClientQuotasRequest, EntityData, EntryData, OpData
 from odradek.wire.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
@@ -23,6 +21,8 @@ from odradek.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from odradek.wire.schema import NO_UUID
+from support.quotas import alteration
+from support.same_answers import Asker, Case, Level, Side, differences
 
 Entity = Mapping[str, str | None]
 EXACT, DEFAULT, ANY = 0, 1, 2

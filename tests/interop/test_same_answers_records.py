@@ -9,7 +9,6 @@ from odradek.model.numbers import Offset, ProducerId, TimestampMs
 from odradek.records.batch import Codec, TimestampType
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
 from odradek.wire.messages.describe_producers import DescribeProducersRequest
@@ -23,6 +22,7 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderTopic,
 )
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from support.same_answers import Asker, Case, Level, Side, differences
 
 NOBODYS_ID = bytes(range(16))
 NOW = TimestampMs(int(time.time() * 1000))  # noqa: TID251 - brokers refuse what is far from their own time

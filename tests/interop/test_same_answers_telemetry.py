@@ -4,12 +4,12 @@ import zlib
 
 import pytest
 
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.api_versions import ApiVersionsRequest
 from odradek.wire.messages.get_telemetry_subscriptions import GetTelemetrySubscriptionsRequest
 from odradek.wire.messages.push_telemetry import PushTelemetryRequest
 from odradek.wire.schema import NO_UUID
+from support.same_answers import Asker, Case, Level, Side, differences
 
 CLIENT_METRICS, SET, DELETE = 16, 0, 1
 GZIP = 1

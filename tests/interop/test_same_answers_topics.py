@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -21,6 +20,7 @@ from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopic
 from odradek.wire.messages.describe_topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from odradek.wire.schema import NO_UUID
+from support.same_answers import Asker, Case, Level, Side, differences
 
 NOBODYS_ID = bytes(range(16))
 

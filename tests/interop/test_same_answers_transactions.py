@@ -6,16 +6,6 @@ from typing import Any
 import pytest
 
 from odradek.coordinators.partitioning import partition_of
-from odradek.testing.same_answers import SETTINGS, Asker, Case, Level, Side, differences
-from odradek.testing.transactional_writer import (
-    BY_ID_SINCE,
-    MANY_SINCE,
-    Writer,
-    commit_offset,
-    group_of,
-    producers_of,
-    writer_of,
-)
 from odradek.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from odradek.wire.messages.describe_transactions import DescribeTransactionsRequest
@@ -39,6 +29,16 @@ from odradek.wire.messages.write_txn_markers import (
 from odradek.wire.records.transaction import TransactionLogKey
 from odradek.wire.schema import NO_UUID
 from odradek.wire.stored import TRANSACTION_STATE
+from support.same_answers import SETTINGS, Asker, Case, Level, Side, differences
+from support.transactional_writer import (
+    BY_ID_SINCE,
+    MANY_SINCE,
+    Writer,
+    commit_offset,
+    group_of,
+    producers_of,
+    writer_of,
+)
 
 
 async def records_of(ask: Asker, transactional_id: str) -> AsyncIterator[object]:

@@ -2,13 +2,13 @@
 
 import pytest
 
-from odradek.testing.same_answers import Asker, Case, Level, Side, differences
 from odradek.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
 from odradek.wire.messages.describe_user_scram_credentials import DescribeUserScramCredentialsRequest, UserName
+from support.same_answers import Asker, Case, Level, Side, differences
 
 SHA_256, SHA_512 = 1, 2
 

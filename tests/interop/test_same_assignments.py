@@ -15,7 +15,7 @@ import pytest
 
 from odradek.coordinators.groups.consumer.assignors import ASSIGNORS
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment, GroupAssignment, GroupSpec, MemberSpec
-from odradek.testing.apache_kafka import ApacheKafka
+from support.apache_kafka import ApacheKafka
 
 HISTORIES = 150
 STEPS = 8

@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.apache_kafka import ApacheKafka
 from odradek.testing.broker import running_broker
-from odradek.testing.same_answers import SETTINGS, Asker, Level, Side
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
@@ -22,6 +20,8 @@ from odradek.wire.messages.alter_user_scram_credentials import (
 )
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from odradek.wire.messages.unregister_broker import UnregisterBrokerRequest
+from support.apache_kafka import ApacheKafka
+from support.same_answers import SETTINGS, Asker, Level, Side
 
 TOPIC, BROKER, CLIENT_METRICS, GROUP = 2, 4, 16, 32
 SET, DELETE = 0, 1

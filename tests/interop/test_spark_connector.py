@@ -18,11 +18,11 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 
 from odradek.testing import topics
-from odradek.testing.apache_kafka import ApacheKafka, format_new
 from odradek.testing.broker import running_broker
-from odradek.testing.one_node import one_node
-from odradek.testing.small_spark import finished
-from odradek.testing.waiting import until
+from support.apache_kafka import ApacheKafka, format_new
+from support.one_node import one_node
+from support.small_spark import finished
+from support.waiting import until
 
 SETTINGS = {
     **one_node(2),

@@ -14,10 +14,10 @@ from odradek.spark.sink.link import Link
 from odradek.spark.sink.options import sink_options
 from odradek.spark.sink.task import Task, real_surroundings
 from odradek.testing import topics
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.committed_values import committed_keys, committed_values
-from odradek.testing.one_node import one_node
-from odradek.testing.sink_stage import Driver, format_at_level
+from support.apache_kafka import ApacheKafka
+from support.committed_values import committed_keys, committed_values
+from support.one_node import one_node
+from support.sink_stage import Driver, format_at_level
 
 SETTINGS = {**one_node(3), "group.initial.rebalance.delay.ms": "0"}
 FIRST, SECOND, THIRD = [b"a", b"b", b"c"], [b"d", b"e"], [b"f"]

@@ -10,8 +10,8 @@ from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import DataFrame, SparkSession
 
 from odradek.cli.main import main
-from odradek.testing.same_answers import Side
-from odradek.testing.small_spark import finished
+from support.same_answers import Side
+from support.small_spark import finished
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers")

@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.apache_kafka import ApacheKafka, Unavailable, find_streams
+from support.apache_kafka import ApacheKafka, Unavailable, find_streams
 
 SOURCE = Path(__file__).parent / "streams" / "WordCount.java"
 LINES, COUNTS = "lines", "counts"

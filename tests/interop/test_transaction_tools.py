@@ -18,14 +18,14 @@ from odradek.cli.main import main
 from odradek.model import topic_partition
 from odradek.model.numbers import Offset, ProducerId, TimestampMs
 from odradek.process.clock import SystemClock
-from odradek.testing import hanging
-from odradek.testing.apache_kafka import ApacheKafka
-from odradek.testing.ended import Ended
-from odradek.testing.group_tools import Stage, differences
-from odradek.testing.kafka_tools import KafkaTools
-from odradek.testing.same_answers import SETTINGS
-from odradek.testing.steady_clients import read_all
-from odradek.testing.two_brokers import two_brokers
+from support import hanging
+from support.apache_kafka import ApacheKafka
+from support.ended import Ended
+from support.group_tools import Stage, differences
+from support.kafka_tools import KafkaTools
+from support.same_answers import SETTINGS
+from support.steady_clients import read_all
+from support.two_brokers import two_brokers
 
 TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"
 HOUR_MS = 3_600_000

@@ -6,7 +6,7 @@ import pytest
 
 from odradek.cli.main import main
 from odradek.testing import RunningBroker
-from odradek.testing.ended import Ended
+from support.ended import Ended
 
 
 @pytest.fixture

@@ -9,8 +9,6 @@ import pytest
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.topic_config import TOPIC_KEYS
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages import alter_configs as whole
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.describe_configs import (
@@ -21,6 +19,8 @@ from odradek.wire.messages.describe_configs import (
     DescribeConfigsResult,
 )
 from odradek.wire.messages.list_config_resources import ListConfigResourcesRequest, ListConfigResourcesResponse
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND = 0, 1, 2

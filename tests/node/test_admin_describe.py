@@ -5,8 +5,6 @@ from pathlib import Path
 
 from odradek.model.error_code import ErrorCode
 from odradek.records.builder import BatchSpec
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages import describe_producers as producers
 from odradek.wire.messages import describe_quorum as quorum
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -24,6 +22,8 @@ from odradek.wire.messages.describe_topic_partitions import (
     TopicRequest,
 )
 from odradek.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest, UpdateFeaturesResponse
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 ALL_TOPIC_OPERATIONS, ALL_CLUSTER_OPERATIONS = 3576, 8096
 """Apache Kafka's answers without an authorizer."""

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on
 from odradek.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
     MetadataResponse,
     MetadataResponseTopic,
 )
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on
 
 ALL_TOPIC_OPERATIONS, ALL_CLUSTER_OPERATIONS, NOT_ASKED = 3576, 8096, -(1 << 31)
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

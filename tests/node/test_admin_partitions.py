@@ -5,8 +5,6 @@ import shutil
 from pathlib import Path
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -31,6 +29,8 @@ from odradek.wire.messages.offset_for_leader_epoch import (
     OffsetForLeaderPartition,
     OffsetForLeaderTopic,
 )
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 
 async def delete(client: RawClient, topic: str, offset: int, partition: int = 0) -> tuple[int, int]:

@@ -4,8 +4,6 @@ import asyncio
 from pathlib import Path
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import node_on
 from odradek.wire.messages.alter_user_scram_credentials import (
     AlterUserScramCredentialsRequest,
     AlterUserScramCredentialsResponse,
@@ -17,6 +15,8 @@ from odradek.wire.messages.describe_user_scram_credentials import (
     DescribeUserScramCredentialsResponse,
     UserName,
 )
+from support.raw_client import RawClient
+from support.running_node import node_on
 
 SHA_256, SHA_512 = 1, 2
 DONE = ErrorCode.NONE

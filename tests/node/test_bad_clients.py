@@ -19,9 +19,6 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.storage.open_files import raise_limit
 from odradek.testing.broker import running_broker
-from odradek.testing.raw_client import RawClient
-from odradek.testing.reading import read_partition
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from odradek.wire.messages.incremental_alter_configs import (
@@ -32,6 +29,9 @@ from odradek.wire.messages.incremental_alter_configs import (
 )
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from support.raw_client import RawClient
+from support.reading import read_partition
+from support.running_node import create_topic, node_on, produce
 
 CONFIG = BrokerConfig()
 HELLO = ApiVersionsRequest(client_software_name="raw", client_software_version="1")
@@ -337,8 +337,8 @@ def test_without_free_handles_those_who_are_in_are_served_and_logs_go_on(tmp_pat
 
 def test_out_of_handles_the_listener_waits_and_says_so_once(caplog: pytest.LogCaptureFixture) -> None:
     from odradek.net.listener import Listener
-    from odradek.testing.echo import Echo, framed, read_frame
-    from odradek.testing.waiting import until
+    from support.echo import Echo, framed, read_frame
+    from support.waiting import until
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 

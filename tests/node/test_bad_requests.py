@@ -16,16 +16,16 @@ from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
 from odradek.server.node import Node, NodeSetting
-from odradek.testing.bad_requests import CLOSED, Case, all_cases, outcome
-from odradek.testing.offset_stage import offsets
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, produce
 from odradek.wire.frame import request_frame
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from odradek.wire.schema import Message
+from support.bad_requests import CLOSED, Case, all_cases, outcome
+from support.offset_stage import offsets
+from support.raw_client import RawClient
+from support.running_node import create_topic, produce
 
 M = TypeVar("M", bound=Message)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from odradek.testing import RunningBroker
-from odradek.testing.ended import Ended
+from support.ended import Ended
 
 Odradek = Callable[..., Ended]
 HOUR_MS = 3_600_000

@@ -9,9 +9,9 @@ import pytest
 
 from odradek.cli.main import main
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.ended import Ended
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import produce
+from support.ended import Ended
+from support.raw_client import RawClient
+from support.running_node import produce
 
 Odradek = Callable[..., Ended]
 

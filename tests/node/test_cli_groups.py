@@ -15,8 +15,8 @@ from confluent_kafka.admin import AdminClient
 
 from odradek.cli.main import main
 from odradek.testing import RunningBroker
-from odradek.testing.commands import next_line, started
-from odradek.testing.ended import Ended
+from support.commands import next_line, started
+from support.ended import Ended
 
 pytestmark = pytest.mark.slow
 PROTOCOLS = ("classic", "consumer")

@@ -13,7 +13,7 @@ import pytest
 
 from odradek.cli.main import main
 from odradek.testing import RunningBroker
-from odradek.testing.commands import next_line, started
+from support.commands import next_line, started
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from odradek.testing.ended import Ended
+from support.ended import Ended
 
 Odradek = Callable[..., Ended]
 

@@ -12,8 +12,8 @@ from odradek.model.numbers import ProducerId, TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.clock import SystemClock
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.ended import Ended
-from odradek.testing.hanging import SETTINGS, begin_hanging
+from support.ended import Ended
+from support.hanging import SETTINGS, begin_hanging
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing import client_scenario as scenario
-from odradek.testing.client_scenario import Client
+from support import client_scenario as scenario
+from support.client_scenario import Client
 
 pytestmark = pytest.mark.slow
 CLIENTS = scenario.python_clients(Path(__file__).parents[1])

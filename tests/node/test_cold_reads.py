@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from odradek.process.files import File, NotCached, OsFiles
 from odradek.records.batch import parse_head
 from odradek.records.record import read_records
 from odradek.server.node import Surroundings
-from odradek.storage.files import File, NotCached, OsFiles
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from support.disk import FaultyDisk
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 DATA = Path("/data")
 

@@ -20,9 +20,9 @@ from odradek.console.rows import DEAD_LETTERS, DRIVER_ALERTS, TOPICS, TRUCK_POSI
 from odradek.model.numbers import TimestampMs
 from odradek.testing import RunningBroker, running_broker
 from odradek.testing.broker import environment
-from odradek.testing.clock import ManualClock
-from odradek.testing.running_console import running_console
-from odradek.testing.waiting import until
+from support.clock import ManualClock
+from support.running_console import running_console
+from support.waiting import until
 
 START_MS = 1_772_352_000_000
 LIMIT_S = 120

@@ -12,14 +12,14 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from odradek.model.error_code import ErrorCode
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.committing import begin_at_the_start
-from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.consumer_group_describe import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from odradek.wire.messages.consumer_group_heartbeat import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
 )
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from support.committing import begin_at_the_start
+from support.raw_client import RawClient
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages import alter_configs as whole
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.create_partitions import (
@@ -15,6 +13,8 @@ from odradek.wire.messages.create_partitions import (
     CreatePartitionsTopic,
 )
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 BROKER, SET, DELETE, APPEND, SUBTRACT = 4, 0, 1, 2, 3
 NAME = "cordoned.log.dirs"

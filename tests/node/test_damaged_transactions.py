@@ -8,7 +8,7 @@ from confluent_kafka import KafkaException, Producer
 
 from odradek.coordinators.partitioning import partition_of
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.steady_clients import read_all
+from support.steady_clients import read_all
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60

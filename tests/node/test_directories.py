@@ -8,13 +8,13 @@ import pytest
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import StorageFailed
 from odradek.server.node import Node, NodeSetting
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
     DescribeLogDirsResult,
 )
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 METADATA = "__cluster_metadata-0"
 

@@ -9,10 +9,6 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
-from odradek.testing.places import move_request
-from odradek.testing.quotas import alteration
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on
 from odradek.wire.apis import APIS
 from odradek.wire.messages import add_partitions_to_txn as add_partitions
 from odradek.wire.messages import alter_configs as whole
@@ -62,6 +58,10 @@ from odradek.wire.messages.sync_group import SyncGroupRequest
 from odradek.wire.messages.unregister_broker import UnregisterBrokerRequest
 from odradek.wire.messages.update_features import FeatureUpdateKey, UpdateFeaturesRequest
 from odradek.wire.schema import NO_UUID, Message
+from support.places import move_request
+from support.quotas import alteration
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on
 
 THERE, NOT_THERE = "orders", "nobody"
 NOBODYS_ID = bytes(range(16))

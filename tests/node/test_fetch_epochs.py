@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages.fetch import (
     FetchPartition,
     FetchRequest,
@@ -17,6 +15,8 @@ from odradek.wire.messages.fetch import (
     ReplicaState,
 )
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 
 async def fetch(client: RawClient, offset: int, known_epoch: int = -1, last_epoch: int = -1) -> FetchResponse:

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, ForgottenTopic
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.wire.schema import NO_UUID
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 
 def request(

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.committing import begin_at_the_start
+from support.committing import begin_at_the_start
 
 pytestmark = pytest.mark.slow
 

@@ -4,9 +4,9 @@ import asyncio
 from pathlib import Path
 
 from odradek.server.node import Listening, Node, NodeSetting
-from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
+from support.raw_client import RawClient
 
 
 async def told_at(address: tuple[str, int]) -> tuple[str, int]:

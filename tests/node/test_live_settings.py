@@ -13,9 +13,6 @@ from odradek.records.batch import Codec, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.server.node import Surroundings
-from odradek.testing.clock import ManualClock
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -29,6 +26,9 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from support.clock import ManualClock
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 BROKER, SET, DELETE = 4, 0, 1
 HOUR_MS = 3_600_000

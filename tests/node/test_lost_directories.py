@@ -16,9 +16,6 @@ from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.server.node import Node, NodeSetting, Surroundings
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, produce
 from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -26,6 +23,9 @@ from odradek.wire.messages.describe_topic_partitions import (
 )
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from support.disk import FaultyDisk, Op
+from support.raw_client import RawClient
+from support.running_node import create_topic, produce
 
 LIMIT_S = 60
 

@@ -12,10 +12,10 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles, capacity_within, raise_limit
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 limit = raise_limit()
 clock = ManualClock()

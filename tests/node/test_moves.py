@@ -9,10 +9,6 @@ from pathlib import Path
 from odradek.model.error_code import ErrorCode
 from odradek.server.node import Node, NodeSetting
 from odradek.testing import running_broker
-from odradek.testing.places import begin_move, limit_moves, places, until_in
-from odradek.testing.raw_client import RawClient
-from odradek.testing.reading import read_partition
-from odradek.testing.running_node import create_topic, produce
 from odradek.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -37,6 +33,10 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequestTopics,
     OffsetFetchResponse,
 )
+from support.places import begin_move, limit_moves, places, until_in
+from support.raw_client import RawClient
+from support.reading import read_partition
+from support.running_node import create_topic, produce
 
 LIMIT_S = 60
 

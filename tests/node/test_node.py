@@ -15,7 +15,6 @@ from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
 from odradek.server.node import Node, NodeSetting
-from odradek.testing.raw_client import RawClient
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -32,6 +31,7 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from support.raw_client import RawClient
 
 
 @asynccontextmanager

@@ -13,11 +13,6 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.topic_config import TopicConfig
 from odradek.server.node import Node, NodeSetting, Surroundings
 from odradek.testing import RunningBroker
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.offset_stage import offsets
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -41,6 +36,11 @@ from odradek.wire.messages.offset_fetch import (
     OffsetFetchResponse,
 )
 from odradek.wire.schema import NO_UUID
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.offset_stage import offsets
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on
 
 FEW = BrokerConfig(offsets_topic_num_partitions=3)
 

@@ -8,7 +8,7 @@ from odradek.pipelines.contract import PIPELINE_PROGRESS
 from odradek.pipelines.job_progress import JobProgress, State
 from odradek.pipelines.progress_topic import ProgressTopic
 from odradek.testing import RunningBroker
-from odradek.testing.committed_values import committed_pairs
+from support.committed_values import committed_pairs
 
 TIME = "2026-03-01T08:00:00.000Z"
 LIMIT_S = 60

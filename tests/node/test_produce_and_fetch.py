@@ -25,17 +25,13 @@ from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.net.listener import Listener
+from odradek.process.files import OsFiles
 from odradek.records.batch import CRC_START, HEAD_SIZE, Codec, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record, read_records
-from odradek.storage.files import OsFiles
 from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.clock import ManualClock
-from odradek.testing.pool import ManualPool
-from odradek.testing.raw_client import RawClient
-from odradek.testing.waiting import until
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData
 from odradek.wire.messages.list_offsets import (
@@ -51,6 +47,10 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceData,
 )
+from support.clock import ManualClock
+from support.pool import ManualPool
+from support.raw_client import RawClient
+from support.waiting import until
 
 CLOCK = ManualClock()
 

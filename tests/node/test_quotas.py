@@ -18,11 +18,6 @@ from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.testing.broker import running_broker
-from odradek.testing.clock import ManualClock
-from odradek.testing.quotas import EVERYBODY, set_quotas
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
-from odradek.testing.waiting import until
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -42,6 +37,11 @@ from odradek.wire.messages.incremental_alter_configs import (
 from odradek.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
 from odradek.wire.schema import NO_UUID, Message
+from support.clock import ManualClock
+from support.quotas import EVERYBODY, set_quotas
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
+from support.waiting import until
 
 SHORT = BrokerConfig(quota_window_num=2, controller_quota_window_num=2)
 """A second of what may come may come at once."""

@@ -6,9 +6,6 @@ from pathlib import Path
 import pytest
 
 from odradek.model.broker_config import BrokerConfig
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
-from odradek.testing.waiting import until
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -16,6 +13,9 @@ from odradek.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
+from support.waiting import until
 
 TOPIC, BROKER = 2, 4
 SET, DELETE = 0, 1

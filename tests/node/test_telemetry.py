@@ -4,8 +4,6 @@ import asyncio
 from pathlib import Path
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import node_on
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.get_telemetry_subscriptions import (
@@ -14,6 +12,8 @@ from odradek.wire.messages.get_telemetry_subscriptions import (
 )
 from odradek.wire.messages.push_telemetry import PushTelemetryRequest, PushTelemetryResponse
 from odradek.wire.schema import NO_UUID
+from support.raw_client import RawClient
+from support.running_node import node_on
 
 CLIENT_METRICS, SET, DELETE = 16, 0, 1
 

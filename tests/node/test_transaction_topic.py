@@ -10,11 +10,6 @@ from odradek.model.topic_config import TopicConfig
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.server.node import Node, NodeSetting, Surroundings
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.raw_client import RawClient
-from odradek.testing.reading import read_partition
-from odradek.testing.running_node import create_topic, node_on
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -30,6 +25,11 @@ from odradek.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.raw_client import RawClient
+from support.reading import read_partition
+from support.running_node import create_topic, node_on
 
 TOPIC = 2
 FEW = BrokerConfig(transaction_state_log_num_partitions=3)

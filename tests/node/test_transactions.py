@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from odradek.testing import RunningBroker, running_broker
-from odradek.testing.steady_clients import read_all
+from support.steady_clients import read_all
 
 pytestmark = pytest.mark.slow
 LIMIT_S = 60

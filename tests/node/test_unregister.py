@@ -4,11 +4,11 @@ import asyncio
 from pathlib import Path
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.raw_client import RawClient
-from odradek.testing.running_node import create_topic, node_on, produce
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 from odradek.wire.messages.unregister_broker import UnregisterBrokerRequest, UnregisterBrokerResponse
+from support.raw_client import RawClient
+from support.running_node import create_topic, node_on, produce
 
 
 async def unregister(client: RawClient, broker_id: int) -> int:

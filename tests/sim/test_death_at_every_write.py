@@ -7,17 +7,17 @@ import pytest
 from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.topic_partition import TopicPartition
-from odradek.testing.sim.groups.consumer import Claim
-from odradek.testing.sim.network import CALM
-from odradek.testing.sim.process import Process
-from odradek.testing.sim.script import Script, perform
-from odradek.testing.sim.transactions.checkers.ending import check_ended
-from odradek.testing.sim.transactions.checkers.stable import StableOffsets
-from odradek.testing.sim.transactions.flow import NEW, OLD, Flow
-from odradek.testing.sim.transactions.lines import Lines
-from odradek.testing.sim.transactions.producer import Producer
-from odradek.testing.sim.transactions.values import Tag, Value
-from odradek.testing.sim.transactions.world import World
+from support.sim.groups.consumer import Claim
+from support.sim.network import CALM
+from support.sim.process import Process
+from support.sim.script import Script, perform
+from support.sim.transactions.checkers.ending import check_ended
+from support.sim.transactions.checkers.stable import StableOffsets
+from support.sim.transactions.flow import NEW, OLD, Flow
+from support.sim.transactions.lines import Lines
+from support.sim.transactions.producer import Producer
+from support.sim.transactions.values import Tag, Value
+from support.sim.transactions.world import World
 
 pytestmark = pytest.mark.slow
 

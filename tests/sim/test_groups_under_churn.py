@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from odradek.testing.sim.groups.run import run
+from support.sim.groups.run import run
 
 SEEDS = range(1, 51)
 
@@ -28,6 +28,6 @@ def test_a_seed_is_a_whole_history() -> None:
 
 
 def _story_of(seed: int, *, hash_seed: int) -> str:
-    command = (sys.executable, "-m", "odradek.testing.sim", "--seed", str(seed))
+    command = (sys.executable, "-m", "support.sim", "--seed", str(seed))
     environment = os.environ | {"PYTHONHASHSEED": str(hash_seed)}
     return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout

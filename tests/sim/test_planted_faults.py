@@ -14,8 +14,8 @@ from odradek.coordinators.groups.consumer.ownership import Ownership
 from odradek.coordinators.groups.consumer.reconciliation import Reconciliation
 from odradek.coordinators.groups.offsets.offsets import Offsets
 from odradek.coordinators.groups.shard import GroupShard
-from odradek.testing.sim.groups.run import run
-from odradek.testing.sim.violations import first_violation
+from support.sim.groups.run import run
+from support.sim.violations import first_violation
 
 SEEDS_MAX = 40
 """Most show at once. What coordinators do draws on the same chance as churn, so that a change of theirs changes which

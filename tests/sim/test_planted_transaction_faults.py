@@ -18,8 +18,8 @@ from odradek.model.numbers import NO_PRODUCER_ID, ProducerId
 from odradek.records.batch import BatchHead
 from odradek.storage.log import Log
 from odradek.storage.producer_state import NotedBatch, ProducerState
-from odradek.testing.sim.transactions.run import run
-from odradek.testing.sim.violations import first_violation
+from support.sim.transactions.run import run
+from support.sim.violations import first_violation
 
 SEEDS_MAX = 100
 SEEDS = dict.fromkeys((1, 19, 11, *range(1, SEEDS_MAX + 1)))

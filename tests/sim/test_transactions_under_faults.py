@@ -5,7 +5,7 @@
 
 import pytest
 
-from odradek.testing.sim.transactions.run import run
+from support.sim.transactions.run import run
 
 SEEDS = range(1, 51)
 SYNCED = range(51, 61)

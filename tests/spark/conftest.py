@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from odradek.testing import small_spark
+from support import small_spark
 
 _HERE = Path(__file__).parent
 

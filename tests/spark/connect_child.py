@@ -6,7 +6,7 @@ import tempfile
 from pyspark.sql.streaming.query import StreamingQuery
 
 import odradek.spark
-from odradek.testing.small_spark import finished
+from support.small_spark import finished
 
 _ROWS = 100
 

@@ -8,7 +8,7 @@ from odradek.pipelines.queries import Setting
 from odradek.pipelines.registry import job_named
 from odradek.pipelines.runner import run_all
 from odradek.spark import session
-from odradek.testing.spark_cluster import LIGHT_JAVA
+from support.spark_cluster import LIGHT_JAVA
 
 
 def main(master: str, names: list[str], setting: Setting) -> None:

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from odradek.spark import register
-from odradek.testing.small_spark import SETTINGS, started
+from support.small_spark import SETTINGS, started
 
 _GROUP = "seldom"
 

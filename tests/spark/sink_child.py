@@ -18,7 +18,7 @@ from odradek.spark import session
 from odradek.spark.sink.prepared import Prepared
 from odradek.spark.sink.writers import Messages, StreamSink
 from odradek.spark.source import OdradekSource
-from odradek.testing import small_spark
+from support import small_spark
 
 POINTS = Path(sys.argv[5])
 GROUP = os.getpgrp()

@@ -9,8 +9,8 @@ from confluent_kafka import Consumer
 
 from odradek.pipelines.registry import JOBS
 from odradek.testing import RunningBroker
-from odradek.testing.job_stage import JobStage
-from odradek.testing.spark_cluster import environment, spark_cluster
+from support.job_stage import JobStage
+from support.spark_cluster import environment, spark_cluster
 
 CHILD = Path(__file__).with_name("jobs_child.py")
 LIMIT_S = 600

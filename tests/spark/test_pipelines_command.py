@@ -14,8 +14,8 @@ import odradek
 from odradek.pipelines.contract import PIPELINE_PROGRESS, TRUCK_POSITIONS, TRUCKS_GPS, json_text, time_text
 from odradek.spark.runtime.java import find_java_home
 from odradek.testing import RunningBroker
-from odradek.testing.committed_values import committed_pairs
-from odradek.testing.spark_cluster import spark_home
+from support.committed_values import committed_pairs
+from support.spark_cluster import spark_home
 
 NOW_MS = 1_772_352_000_000
 LIMIT_S = 60

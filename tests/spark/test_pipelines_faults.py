@@ -21,8 +21,8 @@ from odradek.pipelines.registry import JOBS, Job
 from odradek.pipelines.runner import JobFailed, run
 from odradek.pipelines.topics import make_topics
 from odradek.testing import RunningBroker
-from odradek.testing.committed_values import committed_pairs
-from odradek.testing.job_stage import JobStage
+from support.committed_values import committed_pairs
+from support.job_stage import JobStage
 
 POSITIONS, ALERTS, LETTERS = JOBS["truck-positions"], JOBS["driver-alerts"], JOBS["dead-letters"]
 NOW_MS = 1_772_352_000_000

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from odradek.testing import RunningBroker
-from odradek.testing.job_stage import JobStage
+from support.job_stage import JobStage
 
 CHILD = Path(__file__).with_name("jobs_child.py")
 JOBS = ("driver-alerts", "dead-letters", "truck-positions")

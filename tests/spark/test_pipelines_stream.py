@@ -9,7 +9,7 @@ from odradek.pipelines.queries import Setting
 from odradek.pipelines.registry import JOBS
 from odradek.pipelines.runner import run_all
 from odradek.testing import RunningBroker
-from odradek.testing.job_stage import JobStage
+from support.job_stage import JobStage
 
 
 def test_all_jobs_with_a_restart(spark: SparkSession, odradek_broker: RunningBroker, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from confluent_kafka import Producer
 
 from odradek.spark.runtime.java import find_java_home
 from odradek.testing.broker import RunningBroker
-from odradek.testing.spark_cluster import spark_home
+from support.spark_cluster import spark_home
 
 PRINTED = """
 import os

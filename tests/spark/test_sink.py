@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from odradek.spark import register
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.committed_values import committed_values
+from support.committed_values import committed_values
 
 Finished = Callable[[Callable[[], StreamingQuery]], StreamingQuery]
 

@@ -10,7 +10,7 @@ from odradek.spark.sink.link import Link
 from odradek.spark.sink.options import sink_options
 from odradek.spark.sink.task import Task, real_surroundings
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.committed_values import committed_values
+from support.committed_values import committed_values
 
 ROWS = 9000
 CHUNKS = 4

@@ -9,7 +9,7 @@ from threading import Thread
 from confluent_kafka import Producer
 
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.committed_values import committed_values
+from support.committed_values import committed_values
 
 CHILD = Path(__file__).with_name("sink_child.py")
 COUNT = 300

@@ -25,8 +25,8 @@ from odradek.spark.sink.task import Task, real_surroundings
 from odradek.spark.sink.transaction import Transaction, end, leave_marker, read_marker, take_id
 from odradek.spark.sink.writers import BatchSink, StreamSink
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.committed_values import committed_values
-from odradek.testing.sink_stage import Driver, format_at_level, without_transaction
+from support.committed_values import committed_values
+from support.sink_stage import Driver, format_at_level, without_transaction
 
 FIRST = [b"a", b"b", b"c"]
 SECOND = [b"d", b"e"]

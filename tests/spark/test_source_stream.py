@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from odradek.cli.main import main
 from odradek.testing.broker import RunningBroker, running_broker
-from odradek.testing.small_spark import started
+from support.small_spark import started
 
 Finished = Callable[[Callable[[], StreamingQuery]], StreamingQuery]
 

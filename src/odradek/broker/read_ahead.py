@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from concurrent.futures import Executor
 
-from odradek.storage.files import Files, NotCached
+from odradek.process.files import Files, NotCached
 
 _PIECE_BYTES = 256 << 10
 _LEAST_BYTES = 64 << 10

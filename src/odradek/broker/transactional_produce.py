@@ -14,12 +14,12 @@ from odradek.broker.transactions import ClientKnows, Transactions
 from odradek.coordinators.errors import CoordinatorLoading, CoordinatorNotAvailable, NotCoordinator
 from odradek.coordinators.transactions.errors import ConcurrentTransactions, InvalidProducerIdMapping
 from odradek.coordinators.transactions.transaction import Claim
+from odradek.model.buffer import Buffer
 from odradek.model.clock import Clock
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, CorruptBatch
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import MAGIC, MAGIC_AT, TRANSACTIONAL, BatchHead, parse_head
-from odradek.records.varint import Bytes
 from odradek.wire.messages.produce import ProduceRequest
 
 _BY_ID_SINCE = 13
@@ -52,7 +52,7 @@ OPEN = Gate({}, frozenset())
 GateFor: TypeAlias = Callable[[int, ProduceRequest], Gate]
 
 
-def is_batch_transactional(records: Bytes) -> bool:
+def is_batch_transactional(records: Buffer) -> bool:
     """As far as the first batch goes, which is all that a client may send."""
     return (
         len(records) > _ATTRIBUTES_AT and bool(records[_ATTRIBUTES_AT] & TRANSACTIONAL) and records[MAGIC_AT] == MAGIC

@@ -8,8 +8,8 @@ from odradek.cli.dump import batches, decoders, indexes, texts
 from odradek.cli.dump.printer import Printer
 from odradek.cli.streams import lenient
 from odradek.model.errors import CorruptFile
+from odradek.process.files import Files, OsFiles
 from odradek.storage import names
-from odradek.storage.files import Files, OsFiles
 
 EXIT_USAGE = 2
 _MARKS = (names.DELETED, names.CLEANED, names.SWAP)

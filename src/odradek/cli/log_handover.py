@@ -14,9 +14,9 @@ from odradek.cli.streams import complain, lenient
 from odradek.metadata.draft import Inconsistent
 from odradek.model.address import Address, parse_address
 from odradek.model.errors import CorruptBatch, CorruptFile, InvalidConfig, UnsupportedVersion
+from odradek.process.files import Files, OsFiles
 from odradek.quorum.opening import PARTITION as METADATA_PARTITION
 from odradek.quorum.reading import read_metadata
-from odradek.storage.files import Files, OsFiles
 from odradek.storage.verify import Finding, NotADataDirectory, Severity, Verification
 
 

@@ -13,7 +13,7 @@ from odradek.cli.streams import complain, lenient
 from odradek.cli.table import table
 from odradek.client.client import Client
 from odradek.client.log_dirs import LogDirView, describe_log_dirs
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.names import Mark
 from odradek.storage.sizes import measure
 

@@ -11,7 +11,7 @@ from typing import TextIO
 from odradek.cli import lock_probe
 from odradek.cli.quantities import count, size
 from odradek.cli.streams import lenient
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.verify import Finding, NotADataDirectory, Severity, Tally, Verification
 
 EXIT_ERRORS = 1

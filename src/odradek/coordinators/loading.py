@@ -18,11 +18,11 @@ from operator import itemgetter
 from odradek.coordinators.shard import Shard
 from odradek.model.errors import BadRequest, CorruptBatch, UnsupportedVersion
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
+from odradek.process.files import NotCached
 from odradek.records.alone import read_alone
 from odradek.records.batch import BatchHead, check_crc, parse_head
 from odradek.records.control import end_txn_marker
 from odradek.records.record import read_records
-from odradek.storage.files import NotCached
 from odradek.storage.log import Log
 from odradek.wire.stored import CoordinatorTopic
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Protocol
 
+from odradek.model.buffer import Buffer
 from odradek.net.buffers import Buffers
-from odradek.net.outgoing import Bytes, FileRange, Outgoing, release
+from odradek.net.outgoing import FileRange, Outgoing, release
 
 _SIZE = Struct(">i")
 _TOGETHER_BYTES_MAX = 32 << 10
@@ -31,7 +32,7 @@ class Limits:
     under_way_max: int = 100
     """Requests without an answer."""
     waiting_bytes_max: int = 1 << 20
-    """Bytes of answers in memory that the client does not take."""
+    """Buffer of answers in memory that the client does not take."""
     waiting_parts_max: int = 128
     """Parts of answers that the client does not take: each may hold a file open."""
     turn_s: float = 0.005
@@ -45,10 +46,10 @@ class Reply:
 
     def __init__(self, connection: "Connection") -> None:
         self._connection = connection
-        self.parts: Sequence[Bytes | FileRange] | None = None
+        self.parts: Sequence[Buffer | FileRange] | None = None
         self.refusal: str | None = None
 
-    def send(self, parts: Sequence[Bytes | FileRange]) -> None:
+    def send(self, parts: Sequence[Buffer | FileRange]) -> None:
         """Answer; an empty answer sends nothing, but lets the ones behind it go."""
         if self._connection.is_closed:
             release(parts)
@@ -137,7 +138,7 @@ class Connection:
         self._frame_size = 0
         self._filled = 0
         self._backlog = _NOTHING
-        """Bytes that were received and not looked at: the start of a frame's size, or what came while paused."""
+        """Buffer that were received and not looked at: the start of a frame's size, or what came while paused."""
         self._feeding = False
         self._awaits_turn = False
         self._is_refused = False

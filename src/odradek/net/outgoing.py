@@ -3,9 +3,10 @@
 import mmap
 import socket
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-Bytes = bytes | bytearray | memoryview
+if TYPE_CHECKING:
+    from odradek.model.buffer import Buffer
 
 _MSG_MORE = getattr(socket, "MSG_MORE", 0)
 _BUFFERS_AT_ONCE = 64
@@ -25,7 +26,7 @@ class FileRange(Protocol):
     def release(self) -> None: ...
 
 
-def release(parts: Iterable["Bytes | FileRange"]) -> None:
+def release(parts: Iterable["Buffer | FileRange"]) -> None:
     """They will not be sent."""
     for part in parts:
         if not isinstance(part, (bytes, bytearray, memoryview)):
@@ -38,17 +39,17 @@ class Outgoing:
     __slots__ = ("_has_filled", "_parts", "_sent_of_first", "size")
 
     def __init__(self) -> None:
-        self._parts: list[Bytes | FileRange] = []  # a deque takes 760 bytes, also of a connection that is idle
+        self._parts: list[Buffer | FileRange] = []  # a deque takes 760 bytes, also of a connection that is idle
         self._sent_of_first = 0
         self._has_filled = False
         """Whether the socket did not take all of what is on its way."""
         self.size = 0
-        """Bytes in memory that wait; those in files are not counted."""
+        """Buffer in memory that wait; those in files are not counted."""
 
     def __len__(self) -> int:
         return len(self._parts)
 
-    def add(self, parts: Sequence["Bytes | FileRange"]) -> None:
+    def add(self, parts: Sequence["Buffer | FileRange"]) -> None:
         for part in parts:
             if not isinstance(part, (bytes, bytearray, memoryview)):
                 self._parts.append(part)
@@ -79,7 +80,7 @@ class Outgoing:
         if len(self._parts) == 1 and isinstance(first, (bytes, bytearray, memoryview)):
             return sock.send(memoryview(first)[done:] if done else first)
         room = _FILE_BYTES_WHEN_FULL if self._has_filled else _FILE_BYTES_AT_ONCE
-        run: list[Bytes] = []
+        run: list[Buffer] = []
         with _Maps() as maps:
             for part in self._parts:
                 if isinstance(part, (bytes, bytearray, memoryview)):

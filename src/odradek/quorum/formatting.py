@@ -15,9 +15,9 @@ from odradek.metadata.features import NEW_CLUSTER
 from odradek.metadata.uuids import from_text, to_text
 from odradek.model.clock import Clock
 from odradek.model.errors import InvalidConfig
+from odradek.process.files import Files
 from odradek.quorum import snapshot_file
 from odradek.storage import meta_properties
-from odradek.storage.files import Files
 from odradek.storage.meta_properties import MetaProperties
 
 

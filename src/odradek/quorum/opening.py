@@ -7,9 +7,9 @@ from odradek.model.errors import InvalidConfig
 from odradek.model.numbers import Offset
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import replace_file
 from odradek.quorum import snapshot_file
 from odradek.storage import names, partition_metadata
-from odradek.storage.files import replace_file
 from odradek.storage.log import Log
 from odradek.storage.log_dir import LogDir
 from odradek.storage.recovery import Event, Situation, recover

@@ -7,11 +7,11 @@ from odradek.metadata.image import Image
 from odradek.metadata.replay import Replay
 from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import Offset
+from odradek.process.files import Files
 from odradek.quorum import batches, snapshot_file, vote_file
 from odradek.quorum.snapshot_file import SnapshotId
 from odradek.quorum.voters import Voters
 from odradek.storage import names
-from odradek.storage.files import Files
 
 
 class Metadata(NamedTuple):

@@ -16,10 +16,10 @@ from odradek.metadata.replay import image_of
 from odradek.metadata.snapshot import records_of
 from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
+from odradek.process.files import File, Files, replace_file
 from odradek.quorum import batches
 from odradek.quorum.batches import Place
 from odradek.quorum.voters import STATIC, Voters
-from odradek.storage.files import File, Files, replace_file
 from odradek.wire.records.control import SnapshotFooterRecord, SnapshotHeaderRecord
 from odradek.wire.schema import Message
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from odradek.metadata.uuids import to_text
 from odradek.model.errors import CorruptFile, NewerVersion
 from odradek.model.numbers import NO_LEADER_EPOCH, LeaderEpoch
-from odradek.storage.files import Files, replace_file
+from odradek.process.files import Files, replace_file
 from odradek.wire.schema import NO_UUID
 
 NAME = "quorum-state"

@@ -16,10 +16,9 @@ from typing import NamedTuple
 
 from crc32c import crc32c
 
+from odradek.model.buffer import Buffer
 from odradek.model.errors import CorruptBatch, InvalidRecord, UnsupportedMagic
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
-
-Buffer = bytes | bytearray | memoryview
 
 HEAD_SIZE = 61
 LOG_OVERHEAD = 12

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import cramjam
 
+from odradek.model.buffer import Buffer
 from odradek.model.errors import CorruptBatch
-from odradek.records.batch import Buffer, Codec
+from odradek.records.batch import Codec
 
 if TYPE_CHECKING:
     from zstandard import ZstdDecompressor

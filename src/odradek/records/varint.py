@@ -3,16 +3,15 @@
 Signed numbers are zigzag: 0, -1, 1, -2 become 0, 1, 2, 3, so that small ones of either sign stay short.
 """
 
+from odradek.model.buffer import Buffer
 from odradek.model.errors import CorruptBatch
-
-Bytes = bytes | bytearray | memoryview
 
 INT32_BYTES_MAX = 5
 INT64_BYTES_MAX = 10
 _BITS = {INT32_BYTES_MAX: 32, INT64_BYTES_MAX: 64}
 
 
-def read_unsigned(data: Bytes, at: int, bytes_max: int = INT32_BYTES_MAX) -> tuple[int, int]:
+def read_unsigned(data: Buffer, at: int, bytes_max: int = INT32_BYTES_MAX) -> tuple[int, int]:
     """The number at `at` and where it ends. Raises CorruptBatch if it is too large, IndexError if it is cut off."""
     value = data[at]
     if value < 0x80:
@@ -26,7 +25,7 @@ def read_unsigned(data: Bytes, at: int, bytes_max: int = INT32_BYTES_MAX) -> tup
     return _read_long(data, at, bytes_max)
 
 
-def _read_long(data: Bytes, at: int, bytes_max: int) -> tuple[int, int]:
+def _read_long(data: Buffer, at: int, bytes_max: int) -> tuple[int, int]:
     value = shift = 0
     for end in range(at, at + bytes_max):
         byte = data[end]

@@ -7,9 +7,9 @@ from contextlib import suppress
 
 from odradek.metadata.uuids import to_text
 from odradek.model.clock import Clock
+from odradek.process.files import Files
 from odradek.quorum.formatting import Identity, format_directories
 from odradek.storage import meta_properties
-from odradek.storage.files import Files
 
 logger = logging.getLogger(__name__)
 

@@ -36,6 +36,7 @@ from odradek.model.errors import InvalidConfig, StorageFailed
 from odradek.model.topic_config import TopicConfig
 from odradek.net.listener import Admission, Listener
 from odradek.process.clock import SystemClock, monotonic_ms
+from odradek.process.files import Files, OsFiles
 from odradek.quorum.formatting import Identity
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.server.admission import (
@@ -55,7 +56,6 @@ from odradek.server.tasks import Tasks
 from odradek.server.upkeep import cleaner_setting_of, intervals_of, metadata_setting_of
 from odradek.storage.cleaning.child import run_in_child
 from odradek.storage.cleaning.cleaner import Cleaner, in_pool
-from odradek.storage.files import Files, OsFiles
 from odradek.storage.housekeeping import Housekeeping
 from odradek.storage.log_dir import LogDir
 from odradek.storage.log_dirs import LogDirs, Setting, usable_children

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import FilePos, Offset
+from odradek.process.files import File
 from odradek.records.batch import HEAD_SIZE, LENGTH_MIN, LOG_OVERHEAD, BatchHead, check_crc, parse_head
-from odradek.storage.files import File
 
 Read = Callable[[int, int], bytes]
 """How many bytes, and from where: `File.read`, or `File.read_cached`."""

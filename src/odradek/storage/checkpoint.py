@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from odradek.model.errors import CorruptFile, NewerVersion
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
-from odradek.storage.files import Files, replace_file
+from odradek.process.files import Files, replace_file
 
 VERSION = 0
 

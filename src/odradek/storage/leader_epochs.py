@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 from odradek.model.errors import CorruptFile
 from odradek.model.numbers import NO_LEADER_EPOCH, NO_OFFSET, LeaderEpoch, Offset
+from odradek.process.files import Files, replace_file
 from odradek.storage import names
 from odradek.storage.checkpoint import pack_lines, parse_lines, parse_number
-from odradek.storage.files import Files, replace_file
 
 
 class EpochEntry(NamedTuple):

@@ -11,10 +11,10 @@ from odradek.model.errors import BatchTooLarge, OffsetOutOfRange, StorageFailed
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import sync_file
 from odradek.records.batch import BatchHead
 from odradek.records.record import Record
 from odradek.storage import names
-from odradek.storage.files import sync_file
 from odradek.storage.home import Home
 from odradek.storage.open_files import Handle
 from odradek.storage.recovery import Recovered

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from odradek.model.errors import CorruptFile, NewerVersion, StorageFailed
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import Files, Lock, remove_tree, replace_file
 from odradek.storage import checkpoint, clean_shutdown, meta_properties, names
-from odradek.storage.files import Files, Lock, remove_tree, replace_file
 from odradek.storage.home import Doomed, Home
 from odradek.storage.names import Mark, PartitionDir
 from odradek.storage.recovery import Event

@@ -12,8 +12,8 @@ from odradek.model.errors import CorruptFile, InvalidConfig, NewerVersion, Stora
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import Files, replace_file
 from odradek.storage import names, partition_metadata, scanner
-from odradek.storage.files import Files, replace_file
 from odradek.storage.home import Home
 from odradek.storage.local_log import Jitter, no_jitter
 from odradek.storage.log import Log

@@ -4,8 +4,8 @@ import re
 from typing import NamedTuple
 
 from odradek.model.errors import CorruptFile, NewerVersion
+from odradek.process.files import Files, replace_file
 from odradek.storage import names
-from odradek.storage.files import Files, replace_file
 
 VERSION = "1"
 

@@ -17,9 +17,9 @@ from struct import Struct
 from typing import TypeVar
 
 from odradek.model.numbers import NO_LEADER_EPOCH, Offset
+from odradek.process.files import File, Files
 from odradek.records.batch import LOG_OVERHEAD
 from odradek.storage import names
-from odradek.storage.files import File, Files
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Copied, Log
 from odradek.storage.segment import Segment, Sizes

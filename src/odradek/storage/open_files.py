@@ -10,7 +10,7 @@ import resource
 from collections import deque
 from contextlib import suppress
 
-from odradek.storage.files import File, Files
+from odradek.process.files import File, Files
 
 CAPACITY_LEAST = 16
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import NO_TIMESTAMP, FilePos, Offset
+from odradek.process.files import File
 from odradek.records.batch import LOG_OVERHEAD, BatchHead
 from odradek.records.control import end_txn_marker
 from odradek.storage import batches, offset_index, time_index
-from odradek.storage.files import File
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.producer_state import ProducerState
 from odradek.storage.segment import RELATIVE_OFFSET_MAX

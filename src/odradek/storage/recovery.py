@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from odradek.model.errors import CorruptBatch, CorruptFile, NewerVersion
 from odradek.model.numbers import NO_OFFSET, Offset, TimestampMs
+from odradek.process.files import Entry, Files, write_file
 from odradek.storage import batches, leader_epochs, names, transaction_index
-from odradek.storage.files import Entry, Files, write_file
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.open_files import OpenFiles
 from odradek.storage.producer_state import ProducerState

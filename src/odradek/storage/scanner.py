@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import NamedTuple
 
 from odradek.model.errors import OdradekError
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.open_files import OpenFiles
 from odradek.storage.recovery import Event, Situation, recover
 

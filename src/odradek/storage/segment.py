@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
+from odradek.model.buffer import Buffer
 from odradek.model.clock import Clock
 from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import NO_TIMESTAMP, FilePos, Offset, TimestampMs
-from odradek.records.batch import BatchHead, Buffer
+from odradek.process.files import File
+from odradek.records.batch import BatchHead
 from odradek.storage import batches, names, offset_index, time_index, transaction_index
 from odradek.storage.batches import Place
-from odradek.storage.files import File
 from odradek.storage.offset_index import OffsetIndex
 from odradek.storage.open_files import Handle, OpenFiles
 from odradek.storage.time_index import TimeIndex

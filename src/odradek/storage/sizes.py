@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from odradek.model.errors import CorruptFile
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import Entry, Files
 from odradek.storage import names
-from odradek.storage.files import Entry, Files
 from odradek.storage.names import Mark
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import Offset
+from odradek.process.files import Files, write_file
 from odradek.storage import batches, names, producer_snapshot
-from odradek.storage.files import Files, write_file
 from odradek.storage.producer_state import ProducerState
 from odradek.storage.rebuild import note
 from odradek.storage.segment import Segment

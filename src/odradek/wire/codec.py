@@ -1,16 +1,16 @@
-"""Bytes to values and back, for every message and stored record, in every version.
+"""Buffer to values and back, for every message and stored record, in every version.
 
 Readers and writers are compiled at the first use of a message in a version.
 """
 
+from odradek.model.buffer import Buffer
 from odradek.model.errors import UnsupportedVersion
-from odradek.records.varint import Bytes
 from odradek.wire.reading import compile_reader
 from odradek.wire.schema import M, Message
 from odradek.wire.writing import Parts, compile_writer
 
 
-def decode(kind: type[M], version: int, data: Bytes) -> M:
+def decode(kind: type[M], version: int, data: Buffer) -> M:
     """The message that `data` is, all of it.
 
     Raises BadRequest for bytes that are no such message, and nothing else for any bytes. Fields of records are views

@@ -2,7 +2,7 @@
 
 from struct import Struct as Packing
 
-from odradek.records.varint import Bytes
+from odradek.model.buffer import Buffer
 from odradek.wire.codec import encode_onto
 from odradek.wire.header import has_tagged_header, write_request_head
 from odradek.wire.schema import InFile, Message
@@ -32,5 +32,5 @@ def response_frame(response: Message, version: int, correlation_id: int) -> Part
     return parts
 
 
-def _sum(parts: list[Bytes | InFile]) -> int:
+def _sum(parts: list[Buffer | InFile]) -> int:
     return sum(map(size_of, parts))

@@ -13,8 +13,9 @@ from functools import cache
 from struct import Struct as Packing
 from struct import error as StructError
 
+from odradek.model.buffer import Buffer
 from odradek.model.errors import BadRequest, CorruptBatch
-from odradek.records.varint import Bytes, read_unsigned
+from odradek.records.varint import read_unsigned
 from odradek.wire.schema import M, Slot, Struct
 from odradek.wire.source import BYTES, FORMATS, RECORDS, Source, Unpack, fixed_size, has_records, unpack
 
@@ -22,7 +23,7 @@ _TEXT_BYTES_MAX = 32_767
 """In versions with compact lengths too, as with Kafka: what is read from one may be written with an int16."""
 
 
-def compile_reader(kind: type[M], version: int) -> Callable[[Bytes], M]:
+def compile_reader(kind: type[M], version: int) -> Callable[[Buffer], M]:
     return reader_source(kind, version).compile("read")
 
 
@@ -280,7 +281,7 @@ _KEPT_MAX = 32
 _numbers = cache(_Numbers)
 
 
-def skip_tags(data: Bytes, at: int) -> int:
+def skip_tags(data: Buffer, at: int) -> int:
     """Where tagged fields end that nobody here knows. May be past the end of `data`."""
     count, at = read_unsigned(data, at)
     for _ in range(count):

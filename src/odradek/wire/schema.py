@@ -16,7 +16,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeAlias, TypeVar, cast, dataclass_transform
 
-from odradek.records.varint import Bytes
+from odradek.model.buffer import Buffer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,10 +49,10 @@ class InFile(Protocol):
     def size(self) -> int: ...
 
 
-records: TypeAlias = Bytes
+records: TypeAlias = Buffer
 """Batches of records. Reading gives a view on the bytes that were read, not a copy."""
 
-sendable_records: TypeAlias = Bytes | InFile
+sendable_records: TypeAlias = Buffer | InFile
 """The same in a message that may be sent without having the records in memory."""
 
 # --- fields

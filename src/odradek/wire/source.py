@@ -7,7 +7,7 @@ from struct import Struct as Packing
 from struct import calcsize
 from typing import Any
 
-from odradek.records.varint import Bytes
+from odradek.model.buffer import Buffer
 from odradek.wire.schema import Message, Slot, Struct, slots_of
 
 FORMATS = {
@@ -28,7 +28,7 @@ RECORDS = frozenset({"records", "sendable_records"})
 
 
 Pack = Callable[..., bytes]
-Unpack = Callable[[Bytes, int], tuple[Any, ...]]
+Unpack = Callable[[Buffer, int], tuple[Any, ...]]
 
 
 @cache

@@ -13,12 +13,14 @@ from struct import Struct as Packing
 from typing import TYPE_CHECKING
 
 from odradek.model.errors import BadRequest, CorruptBatch, UnsupportedVersion
-from odradek.records.varint import Bytes, read_unsigned, write_unsigned
+from odradek.records.varint import read_unsigned, write_unsigned
 from odradek.wire.codec import decode, encode
 from odradek.wire.schema import Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from odradek.model.buffer import Buffer
 
 _INT16 = Packing(">h")
 _FRAME_VERSION = 1
@@ -32,7 +34,7 @@ def metadata_records() -> Mapping[int, type[Message]]:
     return {kind.spec.key: kind for kind in kinds if kind is not Message and kind.spec.key is not None}
 
 
-def read_metadata_record(data: Bytes) -> tuple[Message, int]:
+def read_metadata_record(data: Buffer) -> tuple[Message, int]:
     """A record of the metadata log, and its version. Raises UnsupportedVersion for one that Kafka 4.3 has not."""
     try:
         frame_version, at = read_unsigned(data, 0)
@@ -74,11 +76,11 @@ class CoordinatorTopic:
         found = self._loaded[number] = getattr(module, f"{name}Key"), getattr(module, f"{name}Value")
         return found
 
-    def read_key(self, data: Bytes) -> Message:
+    def read_key(self, data: Buffer) -> Message:
         key, _ = self.kinds(_read_int16(data))
         return decode(key, 0, data[_INT16.size :])
 
-    def read_value(self, key: Message, data: Bytes) -> tuple[Message, int]:
+    def read_value(self, key: Message, data: Buffer) -> tuple[Message, int]:
         """The value of a record with that key, and its version."""
         assert key.spec.key is not None
         _, value = self.kinds(key.spec.key)
@@ -94,7 +96,7 @@ def write_coordinator_value(value: Message, version: int) -> bytes:
     return _INT16.pack(version) + encode(value, version)
 
 
-def _read_int16(data: Bytes) -> int:
+def _read_int16(data: Buffer) -> int:
     if len(data) < _INT16.size:
         raise BadRequest(f"{len(data)} bytes are too few for a coordinator's record")
     (number,) = _INT16.unpack_from(data)

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from functools import cache
 from struct import Struct as Packing
 
+from odradek.model.buffer import Buffer
 from odradek.model.errors import UnsupportedVersion
-from odradek.records.varint import Bytes, write_unsigned
+from odradek.records.varint import write_unsigned
 from odradek.wire.schema import InFile, M, Slot, Struct
 from odradek.wire.source import FORMATS, RECORDS, Pack, Source, pack
 
-Parts = list[Bytes | InFile]
+Parts = list[Buffer | InFile]
 Writer = Callable[[M, bytearray, Parts], bytearray]
 
 
@@ -252,11 +253,11 @@ _numbers = cache(_Numbers)
 _COPIED_MAX = 1024
 
 
-def size_of(part: Bytes | InFile) -> int:
+def size_of(part: Buffer | InFile) -> int:
     return len(part) if isinstance(part, (bytes, bytearray, memoryview)) else part.size
 
 
-def _write_records(out: bytearray, parts: Parts, records: Bytes | InFile, size: int) -> bytearray:
+def _write_records(out: bytearray, parts: Parts, records: Buffer | InFile, size: int) -> bytearray:
     """Small ones are cheaper to copy than to send as a part of their own."""
     if size <= _COPIED_MAX and isinstance(records, (bytes, bytearray, memoryview)):
         out += records

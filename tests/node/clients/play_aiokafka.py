@@ -10,7 +10,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, Records
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
 
-from odradek.testing.client_player import LIMIT_S, How, Refused, decoded, encoded, main
+from support.client_player import LIMIT_S, How, Refused, decoded, encoded, main
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
-from odradek.testing.client_player import LIMIT_S, How, Refused, decoded, encoded, main
+from support.client_player import LIMIT_S, How, Refused, decoded, encoded, main
 
 ENDS = OffsetSpec.earliest(), OffsetSpec.latest()  # type: ignore[no-untyped-call]
 NO_OFFSET = -1  # the client's "end of the partition", where no record is late enough

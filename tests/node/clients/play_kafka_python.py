@@ -8,7 +8,7 @@ from kafka.admin import ConfigResource, OffsetSpec
 from kafka.errors import KafkaError, for_code
 from kafka.structs import OffsetAndMetadata
 
-from odradek.testing.client_player import LIMIT_S, How, Refused, decoded, encoded, main
+from support.client_player import LIMIT_S, How, Refused, decoded, encoded, main
 
 
 class KafkaPython:

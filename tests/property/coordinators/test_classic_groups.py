@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from odradek.coordinators.groups.classic.group import ClassicGroup, State
 from odradek.model.broker_config import BrokerConfig
-from odradek.testing.classic_stage import GROUP, ClassicStage
 from odradek.wire.messages.join_group import JoinGroupResponse
 from odradek.wire.messages.leave_group import MemberIdentity
+from support.classic_stage import GROUP, ClassicStage
 
 HOUR_MS = 3_600_000
 CONFIG = BrokerConfig(group_max_size=3)

@@ -8,13 +8,10 @@ from hypothesis import strategies as st
 
 from odradek.coordinators.loading import load
 from odradek.model.numbers import NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId, TimestampMs
+from odradek.process.files import NotCached
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import NotCached
 from odradek.storage.log import Log, Origin
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import end_txn, open_log
-from odradek.testing.offset_stage import OffsetStage
 from odradek.wire.records.offsets import (
     LegacyOffsetCommitKey,
     LegacyOffsetCommitValue,
@@ -23,6 +20,9 @@ from odradek.wire.records.offsets import (
 )
 from odradek.wire.schema import Message
 from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_coordinator_value
+from support.disk import FaultyDisk
+from support.logs import end_txn, open_log
+from support.offset_stage import OffsetStage
 
 GROUPS = st.sampled_from(["a", "b"])
 PARTITIONS = st.integers(0, 1)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from odradek.coordinators.timers import Timers
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 KEYS = st.sampled_from("abcd")
 STEPS = st.lists(

@@ -10,7 +10,7 @@ from odradek.coordinators.transactions.state import NEXT, TransactionState
 from odradek.coordinators.transactions.transaction import EPOCH_LAST, Claim, Transaction
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import ProducerId
-from odradek.testing.transaction_stage import BILLS, ORDERS, SHOP, TransactionStage
+from support.transaction_stage import BILLS, ORDERS, SHOP, TransactionStage
 
 S = TransactionState
 BEFORE: Mapping[TransactionState, set[TransactionState]] = {

@@ -18,7 +18,6 @@ from odradek.metadata.replay import Batch, Replay, image_of
 from odradek.metadata.snapshot import records_of
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
-from odradek.testing.examples import examples
 from odradek.wire.records.metadata import (
     AbortTransactionRecord,
     AccessControlEntryRecord,
@@ -33,6 +32,7 @@ from odradek.wire.records.metadata import (
 )
 from odradek.wire.schema import Message
 from odradek.wire.stored import read_metadata_record, write_metadata_record
+from support.examples import examples
 
 if TYPE_CHECKING:
     from odradek.metadata.delta import Delta

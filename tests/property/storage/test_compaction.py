@@ -28,11 +28,11 @@ from odradek.storage.cleaning.decided_txns import DecidedTxns
 from odradek.storage.cleaning.job import Job
 from odradek.storage.cleaning.last_places import LastPlaces
 from odradek.storage.log import Log
-from odradek.testing.clock import ManualClock
-from odradek.testing.compaction import COMPACTED, close_segment, committed, compact, put
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.examples import examples
-from odradek.testing.logs import end_txn, log_of, open_dirs, setting
+from support.clock import ManualClock
+from support.compaction import COMPACTED, close_segment, committed, compact, put
+from support.disk import FaultyDisk
+from support.examples import examples
+from support.logs import end_txn, log_of, open_dirs, setting
 
 KEYS = st.sampled_from("abc")
 PAIRS = st.lists(st.tuples(KEYS, st.sampled_from(["1", "2", None])), min_size=1, max_size=4)

@@ -22,9 +22,9 @@ from odradek.storage import (
     transaction_index,
 )
 from odradek.storage.log import Log
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.examples import examples
-from odradek.testing.logs import NOW, append, end_txn, log_of, open_dirs
+from support.disk import FaultyDisk
+from support.examples import examples
+from support.logs import NOW, append, end_txn, log_of, open_dirs
 
 PARSERS = {
     "checkpoint": lambda data: checkpoint.parse_offsets(data, "p"),

@@ -22,10 +22,10 @@ from odradek.storage.log import Appended, Log, Origin
 from odradek.storage.producer_state import ProducerState
 from odradek.storage.rebuild import note, rebuild
 from odradek.storage.transaction_index import AbortedTxn
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import Died, Fault, FaultyDisk, Op
-from odradek.testing.examples import examples
-from odradek.testing.logs import NOW, TOPIC_ID, log_of, marker, open_dirs, setting, timed_batch
+from support.clock import ManualClock
+from support.disk import Died, Fault, FaultyDisk, Op
+from support.examples import examples
+from support.logs import NOW, TOPIC_ID, log_of, marker, open_dirs, setting, timed_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.model.numbers import Offset
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.examples import examples
-from odradek.testing.logs import ORDERS
-from odradek.testing.move_stage import PATHS, MoveStage
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.examples import examples
+from support.logs import ORDERS
+from support.move_stage import PATHS, MoveStage
 
 STEPS = st.one_of(
     st.tuples(st.just("write"), st.integers(1, 40)),

@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from odradek.model.numbers import Offset
 from odradek.model.topic_config import CleanupPolicy
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.examples import examples
-from odradek.testing.logs import SMALL, append, log_of, offsets_and_values, open_dirs, setting
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.examples import examples
+from support.logs import SMALL, append, log_of, offsets_and_values, open_dirs, setting
 
 POLICIES: list[tuple[CleanupPolicy, ...]] = [("delete",), ("compact",), ("compact", "delete")]
 AGES = st.sampled_from([-5000, -1, 0, 1, 900, 1000, 1001, 6000])

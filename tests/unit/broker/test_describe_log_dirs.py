@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from odradek.broker.handlers.describe_log_dirs import DescribeLogDirs
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import ORDERS
-from odradek.testing.move_stage import MoveStage
-from odradek.testing.pool import ManualPool
-from odradek.testing.waiting import until
 from odradek.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.logs import ORDERS
+from support.move_stage import MoveStage
+from support.pool import ManualPool
+from support.waiting import until
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

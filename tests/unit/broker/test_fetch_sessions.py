@@ -18,9 +18,9 @@ from odradek.broker.fetch_sessions import (
 )
 from odradek.model.error_code import ErrorCode
 from odradek.model.settings import INT_MAX
-from odradek.testing.clock import ManualClock
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic, ForgottenTopic, PartitionData
 from odradek.wire.schema import NO_UUID
+from support.clock import ManualClock
 
 VERSION = 12
 

@@ -16,13 +16,13 @@ from odradek.coordinators.transactions.markers import WriteMarkers
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
 from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 if TYPE_CHECKING:
     from odradek.broker.groups import Groups

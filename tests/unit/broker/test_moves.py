@@ -22,15 +22,15 @@ from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.cleaner import Cleaner, in_pool
 from odradek.storage.cleaning.job import Job, Outcome
 from odradek.storage.verify import Severity, Verification
-from odradek.testing import virtual_time
-from odradek.testing.clock import ManualClock
-from odradek.testing.compaction import COMPACTED, close_segment, compact, latest, put
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import ORDERS, SMALL, append, end_txn, values
-from odradek.testing.move_stage import PATHS, MoveStage
-from odradek.testing.pool import AtOncePool, ManualPool
-from odradek.testing.waiting import until
 from odradek.wire.records.metadata import BrokerRegistrationChangeRecord
+from support import virtual_time
+from support.clock import ManualClock
+from support.compaction import COMPACTED, close_segment, compact, latest, put
+from support.disk import FaultyDisk, Op
+from support.logs import ORDERS, SMALL, append, end_txn, values
+from support.move_stage import PATHS, MoveStage
+from support.pool import AtOncePool, ManualPool
+from support.waiting import until
 
 PAYMENTS = TopicPartition("payments", 0)
 LIMIT_S = 60

@@ -16,11 +16,11 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.opening import MetadataSetting
 from odradek.storage.names import Mark, parse_dir_name
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk, disks_after_death
-from odradek.testing.logs import ORDERS, append, open_dirs, setting, values
-from odradek.testing.move_stage import NODE_ID, PATHS, MoveStage
-from odradek.testing.pool import AtOncePool
+from support.clock import ManualClock
+from support.disk import FaultyDisk, disks_after_death
+from support.logs import ORDERS, append, open_dirs, setting, values
+from support.move_stage import NODE_ID, PATHS, MoveStage
+from support.pool import AtOncePool
 
 COUNT = 40
 

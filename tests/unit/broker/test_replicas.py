@@ -15,17 +15,17 @@ from odradek.model.errors import UnknownTopicOrPartition
 from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import batch, log_of, open_dirs, setting, values
-from odradek.testing.pool import ManualPool
-from odradek.testing.waiting import until
 from odradek.wire.records.metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
 from odradek.wire.schema import Message
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.logs import batch, log_of, open_dirs, setting, values
+from support.pool import ManualPool
+from support.waiting import until
 
 ME, ANOTHER = 1, 2
 ID = b"i" * 16

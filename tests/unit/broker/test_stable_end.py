@@ -11,14 +11,14 @@ from odradek.model.errors import InvalidProducerEpoch, InvalidTxnState
 from odradek.model.numbers import NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
 from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.clock import ManualClock
-from odradek.testing.pool import ManualPool
+from support.clock import ManualClock
+from support.pool import ManualPool
 
 CLOCK = ManualClock()
 WRITER = ProducerId(7)

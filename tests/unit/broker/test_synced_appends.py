@@ -14,11 +14,11 @@ from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
 from odradek.records.batch import parse_head
 from odradek.records.builder import PLAIN, BatchSpec
 from odradek.storage.flush import Flusher
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import ORDERS, SMALL, batch, log_of, open_dirs, setting, values
-from odradek.testing.move_stage import MoveStage
-from odradek.testing.pool import AtOncePool, ManualPool
-from odradek.testing.waiting import until
+from support.disk import FaultyDisk, Op
+from support.logs import ORDERS, SMALL, batch, log_of, open_dirs, setting, values
+from support.move_stage import MoveStage
+from support.pool import AtOncePool, ManualPool
+from support.waiting import until
 
 if TYPE_CHECKING:
     from odradek.broker.waiting import WaitingFetch

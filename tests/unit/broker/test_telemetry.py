@@ -23,9 +23,9 @@ from odradek.metadata.image import ConfigResource, Configs, Image, ResourceType
 from odradek.model.errors import BrokerError, UnsupportedCodec
 from odradek.records.batch import Codec
 from odradek.records.compression import compress
-from odradek.testing.clock import ManualClock
 from odradek.wire.messages.push_telemetry import PushTelemetryRequest
 from odradek.wire.schema import NO_UUID
+from support.clock import ManualClock
 
 ID = b"i" * 16
 INTERVAL_MS = 300_000

@@ -19,14 +19,14 @@ from odradek.model.errors import BrokerError, InvalidProducerEpoch
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
 from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.clock import ManualClock
 from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from support.clock import ManualClock
 
 if TYPE_CHECKING:
     from odradek.broker.transactions import Transactions

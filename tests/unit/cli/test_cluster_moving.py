@@ -10,7 +10,7 @@ from odradek.cli.cluster_plan import Goal
 from odradek.client.client import Client, parse_bootstrap
 from odradek.client.log_dirs import LogDirView, Replica
 from odradek.model.topic_partition import TopicPartition
-from odradek.testing import virtual_time
+from support import virtual_time
 
 ORDERS = TopicPartition("orders", 0)
 GOALS = [Goal(ORDERS, directories={1: "/b"})]

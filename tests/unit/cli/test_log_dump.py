@@ -15,7 +15,7 @@ from odradek.records.batch import Codec, TimestampType
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.control import ControlType, control_key
 from odradek.records.record import Record
-from odradek.testing.logs import NOW
+from support.logs import NOW
 
 FIRST = "00000000000000000000"
 

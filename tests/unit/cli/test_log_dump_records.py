@@ -11,7 +11,6 @@ from odradek.cli.main import main
 from odradek.model.numbers import Offset
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.testing.logs import NOW
 from odradek.wire.codec import decode
 from odradek.wire.records.consumer_protocol import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from odradek.wire.records.metadata import ClientQuotaRecord, EntityData
@@ -24,6 +23,7 @@ from odradek.wire.stored import (
     metadata_records,
     write_coordinator_key,
 )
+from support.logs import NOW
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 TOPICS = {

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from odradek.cli.main import main
 from odradek.storage.verify import Severity, Verification
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.examples import examples
+from support.disk import FaultyDisk
+from support.examples import examples
 
 NAMES = (
     "00000000000000000000.log",

@@ -13,15 +13,15 @@ from odradek.cli.handover.properties import Addresses, settings
 from odradek.cli.log_handover import Handover
 from odradek.cli.main import main
 from odradek.model.numbers import Offset
+from odradek.process.files import OsFiles
 from odradek.quorum.voters import Voters
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import OsFiles
 from odradek.storage.verify import Severity, Verification
-from odradek.testing.logs import NOW
 from odradek.wire.records.control import Endpoint, KRaftVersionFeature, Voter, VotersRecord
 from odradek.wire.records.metadata import FeatureLevelRecord
 from odradek.wire.stored import write_metadata_record
+from support.logs import NOW
 
 METADATA = "__cluster_metadata-0"
 Capture = pytest.CaptureFixture[str]

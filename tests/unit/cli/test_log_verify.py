@@ -13,9 +13,9 @@ import pytest
 
 from odradek.cli.log_verify import Progress
 from odradek.cli.main import main
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.verify import Tally
-from odradek.testing.logs import append, log_of, open_dirs
+from support.logs import append, log_of, open_dirs
 
 SUMMARY = re.compile(
     r"checked 22 partitions, 26 segments, 528 batches, 12,423 records, 4\.4 MB in [0-9.]+ s "
@@ -92,7 +92,7 @@ def test_what_is_no_data_directory_is_one_line_and_status_2(tmp_path: Path, caps
 def test_a_directory_that_a_broker_holds(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Held by another process: locks of our own are not seen."""
     hold = (
-        "import sys; from odradek.storage.files import OsFiles\n"
+        "import sys; from odradek.process.files import OsFiles\n"
         "lock = OsFiles().lock(sys.argv[1]); print('held', flush=True); sys.stdin.read(); lock.release()"
     )
     command = [sys.executable, "-c", hold, str(data / ".lock")]

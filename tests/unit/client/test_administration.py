@@ -20,8 +20,6 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import Codec, parse_head
 from odradek.records.builder import BatchSpec, build_batch, build_emptied
 from odradek.records.record import Record
-from odradek.testing.fake_broker import Asked, FakeBroker
-from odradek.testing.logs import marker
 from odradek.wire.messages import alter_client_quotas as altering
 from odradek.wire.messages import describe_client_quotas as describing
 from odradek.wire.messages.delete_records import (
@@ -46,6 +44,8 @@ from odradek.wire.messages.metadata import (
     MetadataResponseTopic,
 )
 from odradek.wire.schema import Message
+from support.fake_broker import Asked, FakeBroker
+from support.logs import marker
 
 ORDERS = TopicPartition("orders", 0)
 

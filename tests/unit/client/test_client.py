@@ -17,7 +17,6 @@ from odradek.model.address import Address
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import InvalidConfig
 from odradek.model.topic_partition import TopicPartition
-from odradek.testing.fake_broker import Asked, FakeBroker
 from odradek.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartitionResponse,
@@ -32,6 +31,7 @@ from odradek.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from support.fake_broker import Asked, FakeBroker
 
 
 class Cluster:

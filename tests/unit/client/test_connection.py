@@ -14,9 +14,9 @@ from odradek.client.errors import ConnectionLost, NotKafka, NotServed, Unreachab
 from odradek.client.setting import ClientSetting
 from odradek.model.address import Address
 from odradek.model.errors import UnsupportedVersion
-from odradek.testing.fake_broker import Asked, FakeBroker
-from odradek.testing.waiting import until
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
+from support.fake_broker import Asked, FakeBroker
+from support.waiting import until
 
 METADATA = 3
 Test = Callable[[FakeBroker, Connection], Coroutine[Any, Any, None]]

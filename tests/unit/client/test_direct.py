@@ -14,10 +14,10 @@ from odradek.client.setting import ClientSetting
 from odradek.model.address import Address
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import UnsupportedVersion
-from odradek.testing.fake_broker import Asked, FakeBroker
 from odradek.wire.messages.api_versions import ApiVersionsResponse
 from odradek.wire.messages.fetch import FetchRequest, FetchResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
+from support.fake_broker import Asked, FakeBroker
 
 METADATA = 3
 Answer = Callable[[Asked], object]

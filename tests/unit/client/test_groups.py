@@ -15,7 +15,6 @@ from odradek.client.setting import ClientSetting
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.model.topic_partition import TopicPartition
-from odradek.testing.fake_broker import Asked, FakeBroker
 from odradek.wire.apis import APIS
 from odradek.wire.codec import encode
 from odradek.wire.messages import consumer_group_describe as modern
@@ -40,6 +39,7 @@ from odradek.wire.messages.offset_fetch import (
 )
 from odradek.wire.records import consumer_protocol
 from odradek.wire.schema import Message
+from support.fake_broker import Asked, FakeBroker
 
 ORDERS = TopicPartition("orders", 0)
 

@@ -22,7 +22,6 @@ from odradek.client.transactions import (
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset, ProducerId, TimestampMs
 from odradek.model.topic_partition import TopicPartition
-from odradek.testing.fake_broker import Asked, FakeBroker
 from odradek.wire.messages import describe_transactions as describing
 from odradek.wire.messages import list_transactions as listing
 from odradek.wire.messages.describe_producers import (
@@ -49,6 +48,7 @@ from odradek.wire.messages.write_txn_markers import (
     WriteTxnMarkersResponse,
 )
 from odradek.wire.schema import Message
+from support.fake_broker import Asked, FakeBroker
 
 HOUR_MS = 3_600_000
 NOW = TimestampMs(100 * HOUR_MS)

@@ -12,16 +12,16 @@ from odradek.coordinators.loading import Summary, load
 from odradek.coordinators.timers import Timers
 from odradek.model.errors import CorruptBatch, StorageFailed, UnsupportedVersion
 from odradek.model.numbers import NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId, TimestampMs
+from odradek.process.files import NotCached
 from odradek.records.batch import Codec
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.files import NotCached
 from odradek.storage.log import Log, Origin
-from odradek.testing.clock import ManualClock
-from odradek.testing.coordinator_stage import Recorder, record
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import end_txn, open_log
 from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_coordinator_value
+from support.clock import ManualClock
+from support.coordinator_stage import Recorder, record
+from support.disk import FaultyDisk, Op
+from support.logs import end_txn, open_log
 
 FILE = r"/data/\S+/00000000000000000000\.log"
 

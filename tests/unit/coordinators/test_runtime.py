@@ -13,12 +13,12 @@ from odradek.metadata.image import EMPTY, NOWHERE
 from odradek.model.error_code import ErrorCode
 from odradek.records.batch import Codec
 from odradek.server.tasks import Tasks
-from odradek.testing.coordinator_stage import CONFIG, CoordinatorStage, Outcome, Recorder, on_stage, record
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.virtual_time import run
-from odradek.testing.waiting import until
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 from odradek.wire.records.metadata import TopicRecord
+from support.coordinator_stage import CONFIG, CoordinatorStage, Outcome, Recorder, on_stage, record
+from support.disk import FaultyDisk, Op
+from support.virtual_time import run
+from support.waiting import until
 
 KEY = "b"
 """Of partition 2 of 4: its hash in Java is 98."""

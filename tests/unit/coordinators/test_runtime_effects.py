@@ -10,10 +10,10 @@ from odradek.coordinators.errors import NotCoordinator
 from odradek.model.errors import InvalidTxnState
 from odradek.model.numbers import ProducerId
 from odradek.server.tasks import Tasks
-from odradek.testing.coordinator_stage import CONFIG, CoordinatorStage, Outcome, on_stage, record
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.waiting import until
 from odradek.wire.messages.heartbeat import HeartbeatResponse
+from support.coordinator_stage import CONFIG, CoordinatorStage, Outcome, on_stage, record
+from support.disk import FaultyDisk, Op
+from support.waiting import until
 
 KEY = "b"
 """Of partition 2 of 4: its hash in Java is 98."""

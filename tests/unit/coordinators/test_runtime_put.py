@@ -8,10 +8,10 @@ import pytest
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.records.batch import Codec
 from odradek.server.tasks import Tasks
-from odradek.testing.coordinator_stage import CONFIG, CoordinatorStage, Recorder, record
-from odradek.testing.disk import Op
-from odradek.testing.waiting import until
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value
+from support.coordinator_stage import CONFIG, CoordinatorStage, Recorder, record
+from support.disk import Op
+from support.waiting import until
 
 KEY = "b"
 """Of partition 2 of 4."""

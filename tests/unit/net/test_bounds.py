@@ -13,8 +13,8 @@ import pytest
 
 from odradek.net.connection import Connection, Limits, Reply
 from odradek.net.listener import Admission, Listener
-from odradek.testing.echo import Echo, framed, one_connection, read_frame, run
-from odradek.testing.waiting import until
+from support.echo import Echo, framed, one_connection, read_frame, run
+from support.waiting import until
 
 
 def test_memory_follows_what_was_sent_and_not_what_was_announced() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from odradek.net.connection import Connection, Limits, Reply
 from odradek.net.listener import Admission, Listener
-from odradek.testing.echo import Echo, framed, one_connection, read_frame, run
-from odradek.testing.waiting import until
+from support.echo import Echo, framed, one_connection, read_frame, run
+from support.waiting import until
 
 
 def test_frames_come_back_however_they_are_cut() -> None:

@@ -7,7 +7,8 @@ from typing import IO
 
 import pytest
 
-from odradek.net.outgoing import Bytes, Outgoing
+from odradek.model.buffer import Buffer
+from odradek.net.outgoing import Outgoing
 
 MB = 1 << 20
 
@@ -34,10 +35,10 @@ class Sink:
         self.offered: list[int] = []
         self._takes = list(takes)
 
-    def send(self, data: Bytes, _flags: int = 0) -> int:
+    def send(self, data: Buffer, _flags: int = 0) -> int:
         return self.sendmsg([data])
 
-    def sendmsg(self, run: Sequence[Bytes], _ancillary: object = (), _flags: int = 0) -> int:
+    def sendmsg(self, run: Sequence[Buffer], _ancillary: object = (), _flags: int = 0) -> int:
         data = b"".join(run)
         self.offered.append(len(data))
         if not self._takes:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
+from odradek.process.files import Files
 from odradek.quorum.formatting import Identity, format_directories
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.opening import MetadataSetting
-from odradek.storage.files import Files
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import open_dirs, setting
-from odradek.testing.pool import ManualPool
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.logs import open_dirs, setting
+from support.pool import ManualPool
 
 CLUSTER_ID = "abcdefghijklmnopqrstuQ"
 

@@ -11,8 +11,8 @@ from odradek.model.errors import InvalidConfig
 from odradek.quorum import snapshot_file
 from odradek.quorum.formatting import Identity, format_directories
 from odradek.storage import meta_properties
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import Died, FaultyDisk
+from support.clock import ManualClock
+from support.disk import Died, FaultyDisk
 
 CLUSTER_ID = "abcdefghijklmnopqrstuQ"
 

@@ -13,10 +13,10 @@ from odradek.metadata.replay import Batch, Replay, image_of
 from odradek.metadata.snapshot import records_of
 from odradek.metadata.uuids import to_text
 from odradek.model.numbers import Offset
+from odradek.process.files import OsFiles
 from odradek.quorum import batches, snapshot_file
 from odradek.quorum.voters import STATIC
 from odradek.records.record import read_records
-from odradek.storage.files import OsFiles
 from odradek.wire.stored import read_metadata_record, write_metadata_record
 
 METADATA = Path("d1") / "__cluster_metadata-0"

@@ -15,9 +15,9 @@ from odradek.model.errors import CorruptFile, InvalidConfig, InvalidTopic, Stora
 from odradek.model.numbers import LeaderEpoch
 from odradek.quorum import vote_file
 from odradek.storage import partition_metadata
-from odradek.testing.disk import Died, FaultyDisk, Op
-from odradek.testing.pool import ManualPool
 from odradek.wire.records.metadata import BeginTransactionRecord, RemoveTopicRecord, TopicRecord
+from support.disk import Died, FaultyDisk, Op
+from support.pool import ManualPool
 
 if TYPE_CHECKING:
     from odradek.quorum.metadata_log import MetadataLog

@@ -6,8 +6,8 @@ import pytest
 
 from odradek.model.errors import CorruptBatch
 from odradek.quorum.reading import read_metadata
-from odradek.testing.disk import FaultyDisk
 from odradek.wire.records.metadata import TopicRecord
+from support.disk import FaultyDisk
 
 DIRECTORY = "/data/__cluster_metadata-0"
 LOG = f"{DIRECTORY}/00000000000000000000.log"

@@ -18,10 +18,6 @@ from odradek.quorum.voters import STATIC, Voters
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.storage.log import Origin
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import Died, FaultyDisk, Op
-from odradek.testing.pool import ManualPool
-from odradek.testing.waiting import until
 from odradek.wire.records.control import (
     Endpoint,
     KRaftVersionFeature,
@@ -32,6 +28,10 @@ from odradek.wire.records.control import (
     VotersRecord,
 )
 from odradek.wire.records.metadata import BeginTransactionRecord, EndTransactionRecord, TopicRecord
+from support.clock import ManualClock
+from support.disk import Died, FaultyDisk, Op
+from support.pool import ManualPool
+from support.waiting import until
 
 if TYPE_CHECKING:
     from odradek.quorum.metadata_log import MetadataLog

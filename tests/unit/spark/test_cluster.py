@@ -10,7 +10,6 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.cluster import Cluster, Extent
 from odradek.spark.options import source_options
-from odradek.testing.fake_broker import Asked, FakeBroker
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
@@ -24,6 +23,7 @@ from odradek.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from support.fake_broker import Asked, FakeBroker
 
 ORDERS = TopicPartition("orders", 0)
 ORDERS_ID = bytes(range(16))

@@ -8,7 +8,7 @@ from odradek.model.errors import CorruptFile, NewerVersion
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage.checkpoint import pack_lines, parse_lines, parse_offsets, read_offsets, write_offsets
-from odradek.testing.disk import FaultyDisk, disks_after_death
+from support.disk import FaultyDisk, disks_after_death
 
 OFFSETS = {TopicPartition("orders", 0): Offset(1500), TopicPartition("a.b-c_d", 12): Offset((1 << 63) - 1)}
 

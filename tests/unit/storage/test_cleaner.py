@@ -16,19 +16,19 @@ import pytest
 from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.storage import names
 from odradek.storage.cleaning.child import run_in_child
 from odradek.storage.cleaning.choice import Candidate, CleanerSetting, candidate_of
 from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.cleaner import Cleaner, in_pool
 from odradek.storage.cleaning.job import Job, Outcome
-from odradek.storage.files import OsFiles
 from odradek.storage.log import Log
-from odradek.testing.clock import ManualClock
-from odradek.testing.compaction import COMPACTED, close_segment, committed, latest, plan_all, put
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import ORDERS, log_of, open_dirs, setting
-from odradek.testing.waiting import until
+from support.clock import ManualClock
+from support.compaction import COMPACTED, close_segment, committed, latest, plan_all, put
+from support.disk import FaultyDisk, Op
+from support.logs import ORDERS, log_of, open_dirs, setting
+from support.waiting import until
 
 
 class House:

@@ -13,9 +13,9 @@ from odradek.storage import batches, names
 from odradek.storage.cleaning.choice import CleanerSetting
 from odradek.storage.cleaning.job import Job, Outcome
 from odradek.storage.log import Log
-from odradek.testing.compaction import COMPACTED, close_segment, committed, compact, latest, plan_all, put
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import NOW, end_txn, log_of, open_dirs, open_log, setting
+from support.compaction import COMPACTED, close_segment, committed, compact, latest, plan_all, put
+from support.disk import FaultyDisk
+from support.logs import NOW, end_txn, log_of, open_dirs, open_log, setting
 
 SEVEN = BatchSpec(producer_id=ProducerId(7), producer_epoch=0, base_sequence=0)
 IN_TXN = replace(SEVEN, transactional=True)

@@ -9,9 +9,9 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.storage.cleaning.choice import CleanerSetting, candidate_of, dirtiest
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs
-from odradek.testing.compaction import COMPACTED, close_segment, compact, put
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import NOW, log_of, open_dirs, setting
+from support.compaction import COMPACTED, close_segment, compact, put
+from support.disk import FaultyDisk
+from support.logs import NOW, log_of, open_dirs, setting
 
 HOUR = 3_600_000
 

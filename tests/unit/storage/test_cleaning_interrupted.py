@@ -8,9 +8,9 @@ from odradek.model.numbers import ProducerId
 from odradek.records.builder import BatchSpec
 from odradek.storage import names
 from odradek.storage.cleaning.choice import CleanerSetting
-from odradek.testing.compaction import COMPACTED, close_segment, committed, compact, latest, put
-from odradek.testing.disk import FaultyDisk, disks_after_death
-from odradek.testing.logs import NOW, end_txn, log_of, open_dirs, setting
+from support.compaction import COMPACTED, close_segment, committed, compact, latest, put
+from support.disk import FaultyDisk, disks_after_death
+from support.logs import NOW, end_txn, log_of, open_dirs, setting
 
 pytestmark = pytest.mark.slow  # a log is opened after every change of a compaction
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from odradek.model.errors import DirectoryInUse
-from odradek.storage.files import replace_file, write_file
-from odradek.testing.disk import Died, Fault, FaultyDisk, Op, disks_after_death
+from odradek.process.files import replace_file, write_file
+from support.disk import Died, Fault, FaultyDisk, Op, disks_after_death
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 from odradek.model.errors import DirectoryInUse
-from odradek.storage.files import Entry, Files, OsFiles, remove_tree, replace_file, write_file
-from odradek.testing.disk import FaultyDisk
+from odradek.process.files import Entry, Files, OsFiles, remove_tree, replace_file, write_file
+from support.disk import FaultyDisk
 
 
 class Place(NamedTuple):
@@ -173,7 +173,7 @@ def test_a_lock_is_held_until_it_is_released(place: Place) -> None:
 
 
 def test_a_lock_keeps_other_processes_out(tmp_path: Path) -> None:
-    attempt = "import sys; from odradek.storage.files import OsFiles; OsFiles().lock(sys.argv[1])"
+    attempt = "import sys; from odradek.process.files import OsFiles; OsFiles().lock(sys.argv[1])"
     path = str(tmp_path / ".lock")
     lock = OsFiles().lock(path)
     with pytest.raises(DirectoryInUse, match="by this process already"):

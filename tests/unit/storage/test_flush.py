@@ -12,9 +12,9 @@ from odradek.model.errors import StorageFailed
 from odradek.model.numbers import Offset
 from odradek.storage.flush import RUNNING_MAX, Flusher
 from odradek.storage.log import Log
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import SMALL, append, open_log, values
-from odradek.testing.pool import ManualPool
+from support.disk import FaultyDisk, Op
+from support.logs import SMALL, append, open_log, values
+from support.pool import ManualPool
 
 EVERY_RECORD = replace(SMALL, flush_messages=1)
 

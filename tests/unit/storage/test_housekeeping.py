@@ -14,10 +14,10 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.records.builder import BatchSpec
 from odradek.storage import names
 from odradek.storage.housekeeping import Housekeeping, Intervals
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import NOW, ORDERS, SMALL, TOPIC_ID, append, log_of, open_dirs, setting, values
-from odradek.testing.pool import ManualPool
+from support.clock import ManualClock
+from support.disk import FaultyDisk, Op
+from support.logs import NOW, ORDERS, SMALL, TOPIC_ID, append, log_of, open_dirs, setting, values
+from support.pool import ManualPool
 
 if TYPE_CHECKING:
     from odradek.storage.log_dirs import LogDirs

@@ -14,7 +14,7 @@ from odradek.storage.offset_index import OffsetIndex
 from odradek.storage.open_files import Handle, OpenFiles
 from odradek.storage.time_index import TimeIndex
 from odradek.storage.transaction_index import AbortedTxn, TransactionIndex
-from odradek.testing.disk import FaultyDisk, Op
+from support.disk import FaultyDisk, Op
 
 PAIR = Struct(">ii")
 

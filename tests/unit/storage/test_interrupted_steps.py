@@ -7,17 +7,17 @@ from random import Random
 import pytest
 
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
+from odradek.process.files import write_file
 from odradek.records.batch import parse_head, stamp
 from odradek.records.builder import BatchSpec
 from odradek.storage import names
-from odradek.storage.files import write_file
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs
 from odradek.storage.producer_state import ProducerState
 from odradek.storage.rebuild import rebuild
-from odradek.testing.disk import FaultyDisk, disks_after_death
-from odradek.testing.logs import (
+from support.disk import FaultyDisk, disks_after_death
+from support.logs import (
     NOW,
     SMALL,
     append,

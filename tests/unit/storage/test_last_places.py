@@ -12,7 +12,7 @@ from odradek.records.record import Record
 from odradek.records.spans import read_spans
 from odradek.storage.cleaning.last_places import LastPlaces
 from odradek.storage.cleaning.spill import Spill
-from odradek.testing.disk import FaultyDisk
+from support.disk import FaultyDisk
 
 
 class Batch(NamedTuple):

@@ -5,7 +5,7 @@ import pytest
 from odradek.model.errors import CorruptFile, NewerVersion
 from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.storage.leader_epochs import EpochEntry, LeaderEpochs, pack, parse, write
-from odradek.testing.disk import FaultyDisk
+from support.disk import FaultyDisk
 
 
 def epochs(*entries: tuple[int, int]) -> LeaderEpochs:

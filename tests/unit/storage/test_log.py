@@ -19,9 +19,9 @@ from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.records.batch import BatchHead, Codec, parse_head, stamp
 from odradek.records.builder import BatchSpec
 from odradek.storage.log import Appended, Log, Origin
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import (
+from support.clock import ManualClock
+from support.disk import FaultyDisk, Op
+from support.logs import (
     NOW,
     SMALL,
     append,

@@ -6,8 +6,8 @@ from odradek.model.errors import OffsetOutOfRange
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.records.builder import BatchSpec
 from odradek.storage.log import Appended, Log
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import (
+from support.disk import FaultyDisk
+from support.logs import (
     NOW,
     append,
     end_txn,

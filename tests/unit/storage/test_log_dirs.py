@@ -13,9 +13,9 @@ from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs
 from odradek.storage.meta_properties import MetaProperties
 from odradek.storage.open_files import OpenFiles
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk, Op, disks_after_death
-from odradek.testing.logs import (
+from support.clock import ManualClock
+from support.disk import FaultyDisk, Op, disks_after_death
+from support.logs import (
     ORDERS,
     SMALL,
     TOPIC_ID,

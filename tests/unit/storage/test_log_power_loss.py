@@ -7,8 +7,8 @@ import pytest
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
 from odradek.records.builder import BatchSpec
 from odradek.storage.log import Log
-from odradek.testing.disk import Died, FaultyDisk, disks_after_death
-from odradek.testing.logs import TOPIC_ID, append, log_of, offsets_and_values, open_dirs, values
+from support.disk import Died, FaultyDisk, disks_after_death
+from support.logs import TOPIC_ID, append, log_of, offsets_and_values, open_dirs, values
 
 SEEDS = range(30)
 

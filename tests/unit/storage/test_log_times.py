@@ -8,8 +8,8 @@ import pytest
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.records.batch import stamp_append_time
 from odradek.storage.log import Log
-from odradek.testing.disk import FaultyDisk, Op
-from odradek.testing.logs import NOW, SMALL, append, batch, log_of, open_dirs, open_log, setting, timed_batch
+from support.disk import FaultyDisk, Op
+from support.logs import NOW, SMALL, append, batch, log_of, open_dirs, open_log, setting, timed_batch
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from odradek.model.errors import InvalidProducerEpoch, TransactionCoordinatorFen
 from odradek.model.numbers import Offset, ProducerId
 from odradek.records.builder import BatchSpec
 from odradek.storage.log import Log
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import append, end_txn, log_of, open_dirs, open_log
+from support.disk import FaultyDisk
+from support.logs import append, end_txn, log_of, open_dirs, open_log
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import resource
 
 import pytest
 
-from odradek.storage.files import write_file
+from odradek.process.files import write_file
 from odradek.storage.open_files import CAPACITY_LEAST, Handle, OpenFiles, capacity_within, raise_limit
-from odradek.testing.disk import FaultyDisk, Op
+from support.disk import FaultyDisk, Op
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from odradek.records.builder import BatchSpec
 from odradek.records.control import ControlType, EndTxnMarker
 from odradek.storage import producer_snapshot
 from odradek.storage.producer_state import CompletedTxn, NotedBatch, ProducerState
-from odradek.testing.logs import NOW, batch, marker
+from support.logs import NOW, batch, marker
 
 A, B = ProducerId(1), ProducerId(2)
 

@@ -13,8 +13,8 @@ from odradek.records.builder import BatchSpec
 from odradek.storage import names, producer_snapshot
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs
-from odradek.testing.disk import Fault, FaultyDisk, Op, disks_after_death
-from odradek.testing.logs import (
+from support.disk import Fault, FaultyDisk, Op, disks_after_death
+from support.logs import (
     NOW,
     SMALL,
     append,

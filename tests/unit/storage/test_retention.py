@@ -9,9 +9,9 @@ from odradek.model.topic_config import CleanupPolicy
 from odradek.records.batch import parse_head
 from odradek.storage.log import Log
 from odradek.storage.retention import Reason
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import NOW, SMALL, append, log_of, offsets_and_values, open_dirs, setting, values
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.logs import NOW, SMALL, append, log_of, offsets_and_values, open_dirs, setting, values
 
 HOUR = 3_600_000
 

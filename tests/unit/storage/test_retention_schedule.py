@@ -9,10 +9,10 @@ import pytest
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.storage.housekeeping import Housekeeping, Intervals
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import NOW, SMALL, append, log_of, open_dirs, setting
-from odradek.testing.pool import AtOncePool
-from odradek.testing.virtual_time import run
+from support.disk import FaultyDisk
+from support.logs import NOW, SMALL, append, log_of, open_dirs, setting
+from support.pool import AtOncePool
+from support.virtual_time import run
 
 MINUTE = 60_000
 CHECK = 5 * MINUTE

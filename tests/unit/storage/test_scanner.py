@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import OsFiles
 from odradek.storage import log_dirs, scanner
-from odradek.storage.files import OsFiles
 from odradek.storage.log_dirs import LogDirs, no_progress
 from odradek.storage.open_files import OpenFiles
 from odradek.storage.recovery import Situation
-from odradek.testing.logs import append, log_of, open_dirs, setting, values
+from support.logs import append, log_of, open_dirs, setting, values
 
 pytestmark = pytest.mark.slow  # processes are started
 

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 from odradek.model.numbers import NO_TIMESTAMP, Offset
+from odradek.process.files import OsFiles
 from odradek.records.batch import parse_head
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
 from odradek.storage import names
-from odradek.storage.files import OsFiles
 from odradek.storage.offset_index import ENTRY
 from odradek.storage.open_files import OpenFiles
 from odradek.storage.segment import Segment, Sizes
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 
 def written_segment(directory: Path) -> tuple[Path, Sizes]:

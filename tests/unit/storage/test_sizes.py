@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from odradek.model.topic_partition import TopicPartition
-from odradek.storage.files import OsFiles
+from odradek.process.files import OsFiles
 from odradek.storage.names import Mark
 from odradek.storage.sizes import LogSize, measure
 

@@ -5,7 +5,7 @@ import pytest
 from odradek.model.errors import CorruptFile, NewerVersion
 from odradek.storage import clean_shutdown, meta_properties, partition_metadata
 from odradek.storage.meta_properties import MetaProperties
-from odradek.testing.disk import FaultyDisk
+from support.disk import FaultyDisk
 
 META = MetaProperties("MkU3OEVBNTcwNTJENDM2Qg", 7, "q3f1u2J8T5yK0aX9vB4cDw")
 

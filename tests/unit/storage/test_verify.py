@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 
 from odradek.model.numbers import Offset, ProducerId
+from odradek.process.files import File
 from odradek.records.batch import Codec
 from odradek.records.builder import BatchSpec
 from odradek.storage import meta_properties, names, producer_snapshot
-from odradek.storage.files import File
 from odradek.storage.meta_properties import MetaProperties
 from odradek.storage.producer_state import Producer
 from odradek.storage.verify import Finding, NotADataDirectory, Severity, Verification
-from odradek.testing.disk import CHANGES, Fault, FaultyDisk, Op
-from odradek.testing.logs import ORDERS, SMALL, append, end_txn, log_of, open_dirs, open_log, setting
+from support.disk import CHANGES, Fault, FaultyDisk, Op
+from support.logs import ORDERS, SMALL, append, end_txn, log_of, open_dirs, open_log, setting
 
 ERROR, WARNING, NOTE = Severity.ERROR, Severity.WARNING, Severity.NOTE
 DIR = "/data/orders-0"

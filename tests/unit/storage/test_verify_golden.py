@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from odradek.process.files import OsFiles
 from odradek.records.batch import parse_head
-from odradek.storage.files import OsFiles
 from odradek.storage.verify import Finding, Severity, Tally, Verification
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.examples import examples
+from support.disk import FaultyDisk
+from support.examples import examples
 
 CHECKED_BY_THEMSELVES = (".log", ".snapshot", ".txnindex", ".checkpoint")
 

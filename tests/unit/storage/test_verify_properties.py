@@ -14,10 +14,10 @@ from odradek.storage import meta_properties, names
 from odradek.storage.log import Log, Origin
 from odradek.storage.meta_properties import MetaProperties
 from odradek.storage.verify import Finding, Severity, Verification
-from odradek.testing.clock import ManualClock
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.examples import examples
-from odradek.testing.logs import SMALL, batch, log_of, marker, open_dirs, setting
+from support.clock import ManualClock
+from support.disk import FaultyDisk
+from support.examples import examples
+from support.logs import SMALL, batch, log_of, marker, open_dirs, setting
 
 PRODUCERS = 4
 

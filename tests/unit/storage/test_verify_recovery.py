@@ -4,8 +4,8 @@ from odradek.model.numbers import Offset, ProducerId
 from odradek.records.builder import BatchSpec
 from odradek.storage import names
 from odradek.storage.verify import Severity, Verification
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import append, end_txn, log_of, open_dirs
+from support.disk import FaultyDisk
+from support.logs import append, end_txn, log_of, open_dirs
 
 DIR = "/data/orders-0"
 

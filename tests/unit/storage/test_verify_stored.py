@@ -14,12 +14,12 @@ from odradek.storage import meta_properties
 from odradek.storage.log import Origin
 from odradek.storage.meta_properties import MetaProperties
 from odradek.storage.verify import Severity, Verification
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import NOW, log_of, open_dirs
 from odradek.wire.records.metadata import NoOpRecord
 from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.wire.records.transaction import TransactionLogKey, TransactionLogValue
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value, write_metadata_record
+from support.disk import FaultyDisk
+from support.logs import NOW, log_of, open_dirs
 
 OFFSETS, TRANSACTIONS, METADATA = "__consumer_offsets", "__transaction_state", "__cluster_metadata"
 OFFSET_KEY = write_coordinator_key(OffsetCommitKey(group="g", topic="t", partition=1))

@@ -16,7 +16,7 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, FencedLeaderEpoch, OffsetOutOfRange
 from odradek.model.numbers import NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.settings import INT_MAX
-from odradek.storage.files import NotCached
+from odradek.process.files import NotCached
 from odradek.storage.log import Log
 from odradek.storage.segment import Slice
 from odradek.wire.messages.fetch import (

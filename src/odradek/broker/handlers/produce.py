@@ -20,6 +20,7 @@ from odradek.broker.transactional_produce import (
     is_batch_transactional,
     is_transactional,
 )
+from odradek.model.buffer import Buffer
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import (
     BatchTooLarge,
@@ -36,7 +37,6 @@ from odradek.model.numbers import NO_OFFSET
 from odradek.model.settings import LONG_MAX
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import LOG_OVERHEAD, MAGIC_AT, Codec
-from odradek.records.varint import Bytes
 from odradek.storage.log import Log
 from odradek.wire import single_batch
 from odradek.wire.messages.produce import (
@@ -251,7 +251,7 @@ class _NotOneBatch(InvalidRecord):
     """What came for a partition is not one whole batch: none of it is looked at."""
 
 
-def _one_batch(records: Bytes) -> memoryview:
+def _one_batch(records: Buffer) -> memoryview:
     """The single batch that a client sends for a partition, as a view that can be stamped.
 
     What follows it and is no batch is left out, as by Kafka.

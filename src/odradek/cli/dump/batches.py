@@ -11,6 +11,7 @@ from odradek.cli.dump import control
 from odradek.cli.dump.decoders import Decoder
 from odradek.cli.dump.printer import Printer
 from odradek.model.errors import CorruptBatch
+from odradek.process.files import File
 from odradek.records.batch import (
     CRC_START,
     HEAD_SIZE,
@@ -21,7 +22,6 @@ from odradek.records.batch import (
     parse_head,
 )
 from odradek.records.record import Record, read_records
-from odradek.storage.files import File
 
 MAX_BYTES = 0x7FFF_FFFF
 _CHUNK = 1 << 20

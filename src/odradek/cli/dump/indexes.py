@@ -9,9 +9,9 @@ from odradek.cli.dump.batches import optional
 from odradek.cli.dump.printer import Printer
 from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import FilePos, Offset
+from odradek.process.files import File, Files
 from odradek.records.batch import BatchHead
 from odradek.storage import batches, names, offset_index, producer_snapshot, time_index, transaction_index
-from odradek.storage.files import File, Files
 from odradek.storage.producer_state import Producer
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 
 from odradek.cli.dump.printer import Printer
 from odradek.model.errors import CorruptFile
+from odradek.process.files import Files
 from odradek.storage import checkpoint, leader_epochs, meta_properties, names, partition_metadata
-from odradek.storage.files import Files
 
 
 def dump(files: Files, path: str, name: str, printer: Printer) -> None:

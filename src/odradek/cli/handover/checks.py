@@ -9,8 +9,8 @@ from odradek.metadata.image import ResourceType
 from odradek.metadata.uuids import to_text
 from odradek.model.errors import InvalidConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import Files
 from odradek.storage import names
-from odradek.storage.files import Files
 from odradek.storage.verify import Finding, Severity
 
 _MIN_INSYNC = "min.insync.replicas"

@@ -14,10 +14,10 @@ import time
 from contextlib import suppress
 
 from odradek.model.errors import CorruptBatch, CorruptFile
+from odradek.process.files import OsFiles
 from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.job import Job, Outcome
 from odradek.storage.cleaning.throttle import Throttle
-from odradek.storage.files import OsFiles
 
 _NICENESS = 10
 """Compaction may wait; those who produce and consume may not."""

@@ -7,6 +7,7 @@ all segments, clean ones too -> BatchFilter -> new segments under `.cleaned` nam
 from collections.abc import Callable, Sequence
 
 from odradek.model.numbers import Offset
+from odradek.process.files import File, Files, write_file
 from odradek.records.spans import inflate
 from odradek.storage import batches, names, transaction_index
 from odradek.storage.cleaning.batch_filter import BatchFilter
@@ -14,7 +15,6 @@ from odradek.storage.cleaning.decided_txns import DecidedTxns
 from odradek.storage.cleaning.job import Job, Limits, Made, Outcome, Source
 from odradek.storage.cleaning.last_places import LastPlaces
 from odradek.storage.cleaning.spill import Spill
-from odradek.storage.files import File, Files, write_file
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.producer_state import ProducerState
 from odradek.storage.rebuild import rebuild_by_heads

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from odradek.model.clock import Clock
 from odradek.model.errors import CorruptBatch, StorageFailed
 from odradek.model.numbers import TimestampMs
+from odradek.process.files import Files
 from odradek.storage import names
 from odradek.storage.cleaning.choice import Candidate, CleanerSetting, Plan, candidate_of, dirtiest, plan
 from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.job import Job, Outcome
-from odradek.storage.files import Files
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs
 

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from odradek.storage.files import File, Files
+from odradek.process.files import File, Files
 
 
 class Spill:

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from odradek.model.errors import CorruptFile
-from odradek.storage.files import Entry, Files
+from odradek.process.files import Entry, Files
 
 PER_FILE_MAX = 20
 """Findings of one severity about one file that are told one by one."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from odradek.model.errors import CorruptFile
 from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import Entry
 from odradek.storage import checkpoint, meta_properties, names
-from odradek.storage.files import Entry
 from odradek.storage.names import Mark, PartitionDir
 from odradek.storage.verify import quorum
 from odradek.storage.verify.findings import (

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from odradek.model.errors import CorruptFile
 from odradek.model.numbers import Offset
+from odradek.process.files import Entry
 from odradek.storage import leader_epochs, names, partition_metadata, producer_snapshot
-from odradek.storage.files import Entry
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.producer_state import Producer, ProducerState
 from odradek.storage.verify import quorum

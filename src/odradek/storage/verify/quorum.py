@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import LeaderEpoch, Offset
+from odradek.process.files import File
 from odradek.records.batch import BatchHead
 from odradek.records.control import ControlType, control_type
 from odradek.records.record import read_records
-from odradek.storage.files import File
 from odradek.storage.verify.findings import Finding, Run, error, from_os, note
 from odradek.storage.verify.stored import check_metadata
 from odradek.storage.verify.walk import Damage, walk

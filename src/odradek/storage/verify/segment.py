@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import Offset
+from odradek.process.files import File
 from odradek.records.batch import HEAD_SIZE, BatchHead
 from odradek.records.record import check_records
 from odradek.storage import names, offset_index, time_index, transaction_index
-from odradek.storage.files import File
 from odradek.storage.verify.continuity import Continuity
 from odradek.storage.verify.findings import Finding, Run, Severity, error, from_corrupt, from_os, note, warning
 from odradek.storage.verify.indexes import OffsetIndexCheck, TimeIndexCheck, offset_index_check, time_index_check

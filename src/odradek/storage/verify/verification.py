@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from odradek.model.errors import CorruptFile, OdradekError
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import Entry, Files
 from odradek.storage import names
-from odradek.storage.files import Entry, Files
 from odradek.storage.verify.findings import Finding, Run, Tally, bounded, error, from_os, note, warning
 from odradek.storage.verify.log_dir import CHECKPOINTS, IsHeld, LogDirCheck
 from odradek.storage.verify.partition import PartitionCheck

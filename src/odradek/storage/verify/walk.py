@@ -9,8 +9,8 @@ from crc32c import crc32c
 
 from odradek.model.errors import CorruptBatch
 from odradek.model.numbers import FilePos, Offset
+from odradek.process.files import File
 from odradek.records.batch import CRC_START, HEAD_SIZE, LENGTH_MIN, LOG_OVERHEAD, MAGIC, MAGIC_AT, BatchHead, parse_head
-from odradek.storage.files import File
 from odradek.storage.segment import RELATIVE_OFFSET_MAX
 
 _CHUNK = 1 << 20

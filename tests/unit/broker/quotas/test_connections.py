@@ -7,8 +7,8 @@ from odradek.broker.quotas.rate import Windows
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import EMPTY, QuotaKey
 from odradek.model.settings import INT_MAX
-from odradek.testing.clock import ManualClock
 from odradek.wire.records.metadata import ClientQuotaRecord, EntityData
+from support.clock import ManualClock
 
 WINDOWS = Windows(2, 1000)
 """One second of connections may come at once."""

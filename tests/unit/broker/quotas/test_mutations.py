@@ -7,7 +7,7 @@ import pytest
 from odradek.broker.quotas.limits import Limits
 from odradek.broker.quotas.mutations import MutationRates, ThrottlingQuotaExceeded
 from odradek.broker.quotas.rate import Windows
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 
 class Client(NamedTuple):

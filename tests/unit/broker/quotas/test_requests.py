@@ -8,7 +8,7 @@ import pytest
 from odradek.broker.quotas.limits import ANY, Limits
 from odradek.broker.quotas.rate import Windows
 from odradek.broker.quotas.requests import RequestTimes, Timed
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 
 class Request(NamedTuple):

@@ -6,7 +6,7 @@ from odradek.broker.quotas.byte_rates import ByteRates
 from odradek.broker.quotas.limits import ANY, Limits
 from odradek.broker.quotas.rate import Rate, Windows
 from odradek.broker.quotas.sensors import KNOWN_MAX, Sensors
-from odradek.testing.clock import ManualClock
+from support.clock import ManualClock
 
 WINDOWS = Windows(11, 1000)
 

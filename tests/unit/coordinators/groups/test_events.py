@@ -6,12 +6,12 @@ import pytest
 
 from odradek.coordinators.groups.events import Event
 from odradek.model.broker_config import BrokerConfig
-from odradek.testing.classic_stage import GROUP, REBALANCE_MS, SESSION_MS, ClassicStage
-from odradek.testing.consumer_stage import SESSION_MS as CONSUMER_SESSION_MS
-from odradek.testing.consumer_stage import Consumer, ConsumerStage
-from odradek.testing.migration_stage import ClassicConsumer, MigrationStage
-from odradek.testing.offset_stage import OffsetStage, offsets
 from odradek.wire.messages.leave_group import MemberIdentity
+from support.classic_stage import GROUP, REBALANCE_MS, SESSION_MS, ClassicStage
+from support.consumer_stage import SESSION_MS as CONSUMER_SESSION_MS
+from support.consumer_stage import Consumer, ConsumerStage
+from support.migration_stage import ClassicConsumer, MigrationStage
+from support.offset_stage import OffsetStage, offsets
 
 
 def told(stage: Any) -> list[tuple[str, dict[str, object]]]:

@@ -9,15 +9,15 @@ import pytest
 from odradek.coordinators.loading import Summary, load
 from odradek.model.errors import CorruptBatch, UnsupportedVersion
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
+from odradek.process.files import NotCached
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
-from odradek.storage.files import NotCached
 from odradek.storage.log import Log, Origin
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import open_log
-from odradek.testing.transaction_stage import SHOP, TransactionStage
 from odradek.wire.records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.wire.stored import TRANSACTION_STATE, write_coordinator_key, write_coordinator_value
+from support.disk import FaultyDisk
+from support.logs import open_log
+from support.transaction_stage import SHOP, TransactionStage
 
 KEY = write_coordinator_key(TransactionLogKey(transactional_id=SHOP))
 ONGOING, DEAD, FENCING = 1, 6, 7

@@ -6,8 +6,8 @@ import pytest
 
 from odradek.coordinators.transactions.errors import InvalidPattern
 from odradek.coordinators.transactions.listing import Filter, described, listed
-from odradek.testing.transaction_stage import BILLS, ORDERS, TIMEOUT_MS, TransactionStage
 from odradek.wire.messages.list_transactions import ListTransactionsRequest
+from support.transaction_stage import BILLS, ORDERS, TIMEOUT_MS, TransactionStage
 
 
 @pytest.fixture

@@ -23,13 +23,13 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import Codec
 from odradek.server.tasks import Tasks
 from odradek.storage.flush import Flusher
-from odradek.testing.clock import ManualClock
-from odradek.testing.coordinator_stage import CONFIG
-from odradek.testing.disk import FaultyDisk
-from odradek.testing.logs import log_of, open_dirs, setting
-from odradek.testing.pool import ManualPool
-from odradek.testing.virtual_time import run
 from odradek.wire.stored import TRANSACTION_STATE
+from support.clock import ManualClock
+from support.coordinator_stage import CONFIG
+from support.disk import FaultyDisk
+from support.logs import log_of, open_dirs, setting
+from support.pool import ManualPool
+from support.virtual_time import run
 
 LOOK_S = 10
 """transaction.abort.timed.out.transaction.cleanup.interval.ms"""

@@ -9,7 +9,7 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import ProducerId
 from odradek.model.topic_partition import TopicPartition
-from odradek.testing.transaction_stage import BILLS, ORDERS, SHOP, TIMEOUT_MS, TransactionStage
+from support.transaction_stage import BILLS, ORDERS, SHOP, TIMEOUT_MS, TransactionStage
 
 LOOK_MS = 10_000
 """transaction.abort.timed.out.transaction.cleanup.interval.ms"""

@@ -18,8 +18,6 @@ from odradek.spark.reading import read_range
 from odradek.spark.reading.errors import CorruptRecords, TopicReplaced, Unread
 from odradek.spark.reading.fetching import Fetching
 from odradek.spark.reading.range import Range, ReadSetting
-from odradek.testing.fake_broker import Asked, FakeBroker, Hurried
-from odradek.testing.waiting import until
 from odradek.wire.apis import APIS
 from odradek.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from odradek.wire.messages.metadata import (
@@ -28,6 +26,8 @@ from odradek.wire.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from support.fake_broker import Asked, FakeBroker, Hurried
+from support.waiting import until
 
 ID, OTHER_ID = bytes(range(16)), bytes(range(16, 32))
 FETCH = 1

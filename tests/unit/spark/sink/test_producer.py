@@ -18,7 +18,6 @@ from odradek.records.compression import decompress
 from odradek.spark.sink.encoding import Encoded, TopicShape
 from odradek.spark.sink.errors import CannotWrite, Fenced
 from odradek.spark.sink.producer import NOBODY, Batch, Identity, Producer, ProducerSetting
-from odradek.testing.fake_broker import Asked, FakeBroker, Hurried
 from odradek.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResourceResult,
@@ -38,6 +37,7 @@ from odradek.wire.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from support.fake_broker import Asked, FakeBroker, Hurried
 
 TOPIC_ID = b"i" * 16
 WHO = Identity(ProducerId(7), 2)

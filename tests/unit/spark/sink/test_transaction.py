@@ -12,7 +12,6 @@ from odradek.model.numbers import ProducerId
 from odradek.model.topic_partition import TopicPartition
 from odradek.spark.sink.errors import CannotWrite
 from odradek.spark.sink.transaction import Transaction, join
-from odradek.testing.fake_broker import Asked, FakeBroker, Hurried
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -21,6 +20,7 @@ from odradek.wire.messages.add_partitions_to_txn import (
 )
 from odradek.wire.messages.find_coordinator import Coordinator, FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.metadata import MetadataResponse, MetadataResponseBroker
+from support.fake_broker import Asked, FakeBroker, Hurried
 
 ORDERS = [TopicPartition("orders", number) for number in (0, 1)]
 OLD = Transaction("query-0", ProducerId(7), 1, is_old=True)

@@ -23,12 +23,12 @@ from odradek.spark.reading.range import Ahead, Range
 from odradek.spark.streams.ahead import BYTES_MAX, NOTHING, Found, Seen, look_ahead, with_found
 from odradek.spark.streams.driver import StreamDriver
 from odradek.testing.broker import RunningBroker
-from odradek.testing.fake_broker import Asked, FakeBroker
 from odradek.wire.apis import APIS
 from odradek.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from odradek.wire.schema import Message
 from odradek.wire.schema import replace as replace_fields
+from support.fake_broker import Asked, FakeBroker
 
 ORDERS = TopicPartition("orders", 0)
 OTHERS = TopicPartition("orders", 1)

@@ -8,11 +8,11 @@ from odradek.coordinators.groups.group import GroupKind, Member
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import TimestampMs
-from odradek.testing.classic_stage import GROUP, SESSION_MS, ClassicStage
 from odradek.wire.codec import encode
 from odradek.wire.messages.leave_group import MemberIdentity
 from odradek.wire.records.classic_group import GroupMetadataKey
 from odradek.wire.records.consumer_protocol import ConsumerProtocolSubscription
+from support.classic_stage import GROUP, SESSION_MS, ClassicStage
 
 NOBODY = Member("", -1)
 

@@ -1,8 +1,8 @@
 """Heartbeats that are heard without further ado, and those that are not."""
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.classic_stage import GROUP, SESSION_MS, ClassicStage
 from odradek.wire.group_requests import Heartbeat
+from support.classic_stage import GROUP, SESSION_MS, ClassicStage
 
 
 def test_a_heartbeat_keeps_a_member_in_a_stable_group() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.classic_stage import GROUP, REBALANCE_MS, SESSION_MS, ClassicStage
+from support.classic_stage import GROUP, REBALANCE_MS, SESSION_MS, ClassicStage
 
 INITIAL_DELAY_MS = 3000
 FIVE_MINUTES_MS = 300_000

@@ -3,8 +3,8 @@
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.classic_stage import ClassicStage
 from odradek.wire.messages.leave_group import MemberIdentity
+from support.classic_stage import ClassicStage
 
 
 def named(member_id: str = "", instance_id: str | None = None) -> MemberIdentity:

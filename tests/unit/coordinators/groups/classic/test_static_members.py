@@ -1,7 +1,7 @@
 """Static members keep their place when they restart, and fence off who had it before."""
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.classic_stage import REBALANCE_MS, SESSION_MS, ClassicStage
+from support.classic_stage import REBALANCE_MS, SESSION_MS, ClassicStage
 
 
 def test_a_static_member_joins_in_one_step() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.classic_stage import REBALANCE_MS, SESSION_MS, ClassicStage
+from support.classic_stage import REBALANCE_MS, SESSION_MS, ClassicStage
 
 
 def completing(stage: ClassicStage, count: int = 2) -> list[str]:

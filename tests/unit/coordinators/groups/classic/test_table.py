@@ -9,8 +9,8 @@ from odradek.coordinators.groups.errors import GroupNotEmpty
 from odradek.coordinators.groups.group import Group, GroupKind, Member
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import TimestampMs
-from odradek.testing.classic_stage import GROUP, ClassicStage
 from odradek.wire.records.classic_group import GroupMetadataKey
+from support.classic_stage import GROUP, ClassicStage
 
 
 class OtherGroup:

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import GROUP, ConsumerStage
 from odradek.wire.codec import encode
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
+from support.consumer_stage import GROUP, ConsumerStage
 
 ids = st.sampled_from(["", "a", "b", "c", " ", "\x00", "ü" * 300])
 expressions = st.one_of(st.none(), st.sampled_from(["", "top.*", "(", "\x00", "[^a]{3,}", "\\Q"]), st.text(max_size=8))

@@ -7,7 +7,7 @@ from odradek.coordinators.groups.errors import GroupNotEmpty, UnknownMember
 from odradek.coordinators.groups.group import Member
 from odradek.model.errors import UnsupportedVersion
 from odradek.model.numbers import TimestampMs
-from odradek.testing.consumer_stage import Consumer, ConsumerStage
+from support.consumer_stage import Consumer, ConsumerStage
 
 OUTSIDE = Member("", -1)
 

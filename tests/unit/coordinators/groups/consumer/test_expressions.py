@@ -5,7 +5,6 @@ import pytest
 from odradek.coordinators.groups.consumer.expressions import Expressions
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import GROUP, Consumer, ConsumerStage
 from odradek.wire.records.consumer_group import (
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMemberMetadataValue,
@@ -13,6 +12,7 @@ from odradek.wire.records.consumer_group import (
     ConsumerGroupRegularExpressionValue,
 )
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value
+from support.consumer_stage import GROUP, Consumer, ConsumerStage
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 from odradek.coordinators.groups.consumer.member import MemberState
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import GROUP, HEARTBEAT_MS, REBALANCE_MS, SESSION_MS, Consumer, ConsumerStage
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest, TopicPartitions
 from odradek.wire.records.consumer_group import (
     ConsumerGroupCurrentMemberAssignmentKey,
@@ -21,6 +20,7 @@ from odradek.wire.records.consumer_group import (
     ConsumerGroupTargetAssignmentMetadataKey,
 )
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value
+from support.consumer_stage import GROUP, HEARTBEAT_MS, REBALANCE_MS, SESSION_MS, Consumer, ConsumerStage
 
 
 @pytest.fixture

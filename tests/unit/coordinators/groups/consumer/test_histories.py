@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import HEARTBEAT_MS, SESSION_MS, Consumer, ConsumerStage
+from support.consumer_stage import HEARTBEAT_MS, SESSION_MS, Consumer, ConsumerStage
 
 _STEPS = 120
 _MEMBERS_MAX = 6

@@ -3,8 +3,8 @@
 import pytest
 
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import GROUP, SESSION_MS, Consumer, ConsumerStage
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
+from support.consumer_stage import GROUP, SESSION_MS, Consumer, ConsumerStage
 
 
 @pytest.fixture

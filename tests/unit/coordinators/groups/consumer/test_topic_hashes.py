@@ -8,7 +8,7 @@ from odradek.coordinators.groups.consumer.topics import hash_of_topic
 from odradek.coordinators.groups.xxh3 import xxh3_64
 from odradek.metadata.image import EMPTY, Broker, Partition, Topic
 from odradek.model.numbers import LeaderEpoch
-from odradek.testing.consumer_stage import ConsumerStage
+from support.consumer_stage import ConsumerStage
 
 ONE = bytes(range(1, 17))
 OTHER = (-2).to_bytes(8, "big", signed=True) + (7).to_bytes(8, "big")

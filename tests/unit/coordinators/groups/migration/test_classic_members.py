@@ -9,12 +9,12 @@ from odradek.coordinators.groups.errors import IllegalGeneration
 from odradek.coordinators.groups.group import GroupKind, Member
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import GROUP, REBALANCE_MS, Consumer
-from odradek.testing.migration_stage import CLASSIC_SESSION_MS, ClassicConsumer, MigrationStage
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+from support.consumer_stage import GROUP, REBALANCE_MS, Consumer
+from support.migration_stage import CLASSIC_SESSION_MS, ClassicConsumer, MigrationStage
 
 ORDERS = b"\0\0\0\0\0\1\0\6orders\xff\xff\xff\xff"
 """A subscription in its first version."""

@@ -6,10 +6,10 @@ from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.group import GroupKind
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import GROUP, SESSION_MS, Consumer
-from odradek.testing.migration_stage import ClassicConsumer, MigrationStage
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.wire.records.classic_group import GroupMetadataValue
+from support.consumer_stage import GROUP, SESSION_MS, Consumer
+from support.migration_stage import ClassicConsumer, MigrationStage
 
 
 def staged(policy: str = "bidirectional", size_max: int = 100) -> MigrationStage:

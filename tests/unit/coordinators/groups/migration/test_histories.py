@@ -7,8 +7,8 @@ import pytest
 from odradek.coordinators.groups.group import GroupKind
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import GROUP, Consumer
-from odradek.testing.migration_stage import ClassicConsumer, MigrationStage, move
+from support.consumer_stage import GROUP, Consumer
+from support.migration_stage import ClassicConsumer, MigrationStage, move
 
 SEEDS = 150
 STEPS = 120

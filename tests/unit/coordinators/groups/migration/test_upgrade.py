@@ -6,10 +6,10 @@ from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.group import GroupKind, Member
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.testing.consumer_stage import GROUP, Consumer
-from odradek.testing.migration_stage import ClassicConsumer, MigrationStage
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from support.consumer_stage import GROUP, Consumer
+from support.migration_stage import ClassicConsumer, MigrationStage
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import ProducerId
-from odradek.testing.offset_stage import GROUP, OffsetStage, offsets
 from odradek.wire.messages.offset_fetch import OffsetFetchRequestTopics, OffsetFetchResponsePartitions
 from odradek.wire.records.share_group import (
     ShareGroupMemberMetadataKey,
@@ -20,6 +19,7 @@ from odradek.wire.records.share_group import (
 )
 from odradek.wire.schema import NO_UUID
 from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_coordinator_value
+from support.offset_stage import GROUP, OffsetStage, offsets
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS

@@ -7,11 +7,11 @@ from odradek.coordinators.groups.offsets.single import SingleCommit
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset
-from odradek.testing.offset_stage import GROUP, OffsetStage, offsets
 from odradek.wire.codec import encode
 from odradek.wire.group_requests import read_single_offset
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitRequestTopic
+from support.offset_stage import GROUP, OffsetStage, offsets
 
 ID = (1).to_bytes(16, "big")
 """Of the first topic."""

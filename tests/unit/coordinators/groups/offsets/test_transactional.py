@@ -10,7 +10,6 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import ProducerId
-from odradek.testing.offset_stage import GROUP, OffsetStage, offsets
 from odradek.wire.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -20,6 +19,7 @@ from odradek.wire.messages.txn_offset_commit import (
 from odradek.wire.records.offsets import OffsetCommitValue
 from odradek.wire.schema import NO_UUID
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value
+from support.offset_stage import GROUP, OffsetStage, offsets
 
 WRITER = Writer(ProducerId(7), 3)
 ALL = {("orders", 0): ErrorCode.NONE}

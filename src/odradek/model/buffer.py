@@ -1,0 +1,3 @@
+"""Bytes in memory, in whichever type they come."""
+
+Buffer = bytes | bytearray | memoryview

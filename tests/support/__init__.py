@@ -1,0 +1,1 @@
+"""What only the tests of this project use: fakes, clients, simulations, and Apache Kafka beside us."""

@@ -1,0 +1,138 @@
+"""A node's logs and metadata on a disk in memory, for stories about partitions that move between its directories."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from odradek.broker.broker import Broker
+from odradek.broker.moves import Ground, Moves
+from odradek.broker.replicas import Replicas
+from odradek.controller import brokers, topics
+from odradek.controller.brokers import Registration
+from odradek.controller.context import Context
+from odradek.controller.topics import Doomed, NewTopic
+from odradek.metadata.image import Endpoint, Image
+from odradek.metadata.uuids import from_text, to_text
+from odradek.model.topic_config import TopicConfig
+from odradek.model.topic_partition import TopicPartition
+from odradek.quorum.metadata_log import MetadataLog
+from odradek.quorum.opening import MetadataSetting
+from odradek.server.identity import new_uuid, take_identity
+from odradek.storage.flush import Flusher
+from odradek.storage.log import Log
+from odradek.storage.log_dirs import LogDirs
+from odradek.storage.open_files import OpenFiles
+from support.disk import Died, FaultyDisk
+from support.logs import ORDERS, SMALL, append, setting, values
+from support.pool import AtOncePool
+from support.waiting import until
+
+PATHS = ("/a", "/b", "/c")
+NODE_ID = 1
+
+
+async def _spend(_size: int) -> None:
+    await asyncio.sleep(0)
+
+
+class MoveStage:
+    """A node that has started on the disk, and leads what it found there."""
+
+    def __init__(self, disk: FaultyDisk, config: TopicConfig = SMALL, pool: Executor | None = None) -> None:
+        self.disk = disk
+        pool = AtOncePool() if pool is None else pool  # an empty one of another kind is false
+        identity = take_identity(disk, PATHS, NODE_ID, disk.clock)
+        self.logs = LogDirs.take(OpenFiles(disk), list(PATHS), setting(config, disk.clock))
+        self.metadata = MetadataLog.open(self.logs.dirs[0], MetadataSetting(node_id=NODE_ID), pool)
+        ids = [each.meta.directory_id for each in self.logs.dirs if each.meta]
+        registration = Registration(
+            NODE_ID, new_uuid(), {"PLAINTEXT": Endpoint("h", 1)}, tuple(from_text(each) for each in ids if each)
+        )
+        decision = brokers.register(self.metadata.latest, registration)
+        self.metadata.commit_now(decision.records)
+        self._epoch = decision.reply
+        self.logs.load()
+        self.broker = Broker(NODE_ID, identity.cluster_id, Flusher(pool))
+        self.metadata.commit_now(brokers.unfence(self.metadata.latest, NODE_ID, self._epoch).records)
+        self.moves = Moves(
+            Ground(
+                broker=self.broker,
+                logs=self.logs,
+                metadata=self.metadata,
+                broker_epoch=self._epoch,
+                pool=pool,
+                spend=_spend,
+                at_once=lambda: 2,
+            )
+        )
+        self.moves.settle(self.metadata.image)
+        replicas = Replicas(self.broker, self.logs, disk.clock)
+        replicas.begin(self.metadata.image)
+        self.metadata.subscribe(replicas.change)
+        self._context = Context(new_uuid)
+
+    @property
+    def image(self) -> Image:
+        return self.metadata.image
+
+    def create(self, name: str = "orders") -> Log:
+        """A topic of one partition, in /a."""
+        self.logs.prefer(TopicPartition(name, 0), "/a")
+        decision = topics.create(self.metadata.latest, [NewTopic(name, 1)], self._context)
+        self.metadata.commit_now(decision.records)
+        return self.log(TopicPartition(name, 0))
+
+    def delete(self, name: str = "orders") -> None:
+        self.metadata.commit_now(topics.delete(self.metadata.latest, [Doomed(name)], self._context).records)
+
+    def log(self, where: TopicPartition = ORDERS) -> Log:
+        return self.broker.partition(*where).log
+
+    def fill(self, first: int, end: int, where: TopicPartition = ORDERS) -> None:
+        """Numbers as values, a batch each."""
+        log = self.log(where)
+        for number in range(first, end):
+            append(log, f"{number:04d}", epoch=log.epochs.latest)
+            log.advance_high_watermark(log.end_offset)
+
+    def numbers(self, where: TopicPartition = ORDERS) -> list[int]:
+        return [int(value) for value in values(self.log(where))]
+
+    def place(self, where: TopicPartition = ORDERS) -> str:
+        """The log directory that the partition is in."""
+        return self.log(where).home.path
+
+    def named(self, where: TopicPartition = ORDERS) -> str | None:
+        """The log directory that the metadata names."""
+        topic = self.image.topics.get(where.topic)
+        assert topic is not None
+        (directory,) = topic.partitions[where.partition].directories
+        found = {each.meta.directory_id: each.path for each in self.logs.dirs if each.meta}
+        return found.get(to_text(directory))
+
+    async def run_moves(self, condition: Callable[[], object] | None = None) -> None:
+        """Until the condition holds, or else until nothing moves any more."""
+        running = asyncio.get_running_loop().create_task(self.moves.run())
+        try:
+            await until(lambda: running.done() or (condition or self._is_quiet)())
+        finally:
+            running.cancel()
+            await asyncio.wait([running])
+        error = None if running.cancelled() else running.exception()
+        if isinstance(error, BaseExceptionGroup) and error.subgroup(Died):
+            raise Died
+        if error is not None:
+            raise error
+
+    def _is_quiet(self) -> bool:
+        return not any(each.future_logs for each in self.logs.dirs)
+
+    async def move(self, path: str, where: TopicPartition = ORDERS) -> None:
+        """From its beginning to its end."""
+        self.moves.begin(where, path)
+        await self.run_moves()
+
+    def close(self) -> None:
+        self.metadata.commit_now(brokers.shut_down(self.metadata.latest, NODE_ID, self._epoch).records)
+        self.metadata.close()
+        self.logs.close(self._epoch)
