@@ -1,13 +1,20 @@
 """A request under way: who asked, in which version, and the way back."""
 
+import logging
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.model.error_code import ErrorCode
+from odradek.model.errors import BadRequest, BrokerError, UnsupportedVersion
 from odradek.net.connection import Connection, Reply
+from odradek.process.guard import Guard
+from odradek.wire.apis import APIS
 from odradek.wire.frame import response_frame
-from odradek.wire.schema import Message, replace
+from odradek.wire.schema import Message, has_field, replace
 
 if TYPE_CHECKING:
     from odradek.broker.quotas.requests import RequestTimes
+
+logger = logging.getLogger(__name__)
 
 ANONYMOUS = "ANONYMOUS"
 """The user of a client that has not said who it is. None can, yet."""
@@ -16,6 +23,7 @@ ANONYMOUS = "ANONYMOUS"
 class Call(NamedTuple):
     connection: Connection
     reply: Reply
+    api_key: int
     version: int
     correlation_id: int
     client_id: str | None
@@ -32,6 +40,9 @@ class Call(NamedTuple):
             return
         if self.times is not None:
             response = self.throttled(response, self.times.charge(self))
+        self._send(response)
+
+    def _send(self, response: Message) -> None:
         # What lies in files are pinned slices, made for the socket: the codec only needs to know their size.
         self.reply.send(response_frame(response, self.version, self.correlation_id))  # type: ignore[arg-type]
 
@@ -45,3 +56,33 @@ class Call(NamedTuple):
             return response
         self.connection.hold_back(wait_ms)
         return replace(response, throttle_time_ms=wait_ms)
+
+    # --- failures
+
+    def guard(self) -> Guard:
+        """For all that is done for this request once its handler has returned: an exception is its failure alone."""
+        return Guard(self.fail)
+
+    def fail(self, error: Exception) -> None:
+        """Answer with an error that nobody handled.
+
+        The connection closes instead, once the answers before this one are sent, where the response has no place for an
+        error of the whole request, or where an answer was given already.
+        """
+        if isinstance(error, (BadRequest, UnsupportedVersion)):
+            self.reply.refuse(str(error))
+            return
+        api = APIS.get(self.api_key)
+        fields = {
+            "api": api.name if api else self.api_key,
+            "version": self.version,
+            "client": self.client_id,
+            "correlation_id": self.correlation_id,
+            "peer": self.connection.peer_name,
+        }
+        logger.error("a request failed in a way that nobody expected", exc_info=error, extra=fields)
+        if api is None or self.reply.parts is not None or not has_field(api.response, "error_code", self.version):
+            self.reply.refuse("internal error")
+            return
+        code = error.code if isinstance(error, BrokerError) else ErrorCode.UNKNOWN_SERVER_ERROR
+        self._send(replace(api.response(), error_code=code))

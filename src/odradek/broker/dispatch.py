@@ -1,4 +1,7 @@
-"""Requests to handlers, answers and errors back. The only place that catches whatever a handler may raise."""
+"""Requests to handlers, answers and errors back.
+
+Whatever a handler raises, at once or later, ends in `Call.fail`.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from asyncio import Task
 
 logger = logging.getLogger(__name__)
+
+_UNREAD = -1
+"""In place of the API of a request whose head cannot be read."""
 
 _new = tuple.__new__
 """Of named tuples, in half the time."""
@@ -71,7 +77,7 @@ class Dispatch:
             logger.warning("closed a connection", extra=fields)
 
     def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        head = None
+        call = None
         try:
             head = read_request_head(frame)
             served = self._served.get(head.api_key)
@@ -81,7 +87,17 @@ class Dispatch:
                 raise BadRequest(f"{len(frame)} bytes of {APIS[head.api_key].name}; {served.bytes_max} are allowed")
             times = self._times if self._times.is_set else None
             version = head.version
-            who = (connection, reply, version, head.correlation_id, head.client_id, len(frame), times, ANONYMOUS)
+            who = (
+                connection,
+                reply,
+                head.api_key,
+                version,
+                head.correlation_id,
+                head.client_id,
+                len(frame),
+                times,
+                ANONYMOUS,
+            )
             call = _new(Call, who)
             if times is not None:
                 times.begin(call)
@@ -97,10 +113,8 @@ class Dispatch:
                 self._finish(call, handled)
             if times is not None:
                 times.end(call)
-        except (BadRequest, UnsupportedVersion) as error:
-            reply.refuse(str(error))
-        except Exception:  # noqa: BLE001 - a bug in one handler must not end the others
-            self._report(connection, head)
+        except Exception as error:  # noqa: BLE001 - a bug in one handler must not end the others
+            (call or Call(connection, reply, _UNREAD, 0, 0, None)).fail(error)
 
     def _handle_unknown(self, call: Call, served: Served, head: RequestHead) -> Handled:
         """A version that is not served."""
@@ -108,7 +122,8 @@ class Dispatch:
             raise UnsupportedVersion(f"{APIS[head.api_key].name} in version {head.version} is not served")
         # The one API that answers in version 0 whatever it was asked in: the client learns what we have.
         call = call._replace(version=0)
-        self._finish(call, served.handle(call, None))
+        with call.guard():
+            self._finish(call, served.handle(call, None))
         return LATER
 
     def _load(self, api_key: int) -> type[Message]:
@@ -132,17 +147,8 @@ class Dispatch:
         await (work if call.times is None else Timed(call.times, call, work))
 
     async def _respond_when_done(self, call: Call, handled: Awaitable[Message | None]) -> None:
-        try:
+        with call.guard():
             call.respond(await handled)
-        except (BadRequest, UnsupportedVersion) as error:
-            call.reply.refuse(str(error))
-        except Exception:  # noqa: BLE001 - as above
-            self._report(call.connection, None)
-
-    def _report(self, connection: Connection, head: RequestHead | None) -> None:
-        fields = {"api": head.api_key if head else "unknown", "client": connection.peer_name}
-        logger.exception("a request failed in a way that nobody expected", extra=fields)
-        connection.close("internal error")
 
 
 def _discard(handled: Awaitable[Message | None]) -> None:

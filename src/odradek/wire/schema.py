@@ -168,6 +168,14 @@ def replace(struct: S, **changes: Any) -> S:
     return type(struct)(**{name: getattr(struct, name) for name in struct.declared} | changes)
 
 
+def has_field(kind: type[Struct], name: str, version: int) -> bool:
+    """Whether it has a field of this name, in this version."""
+    about = kind.declared.get(name)
+    if type(about) is Field:
+        return about.since <= version <= about.until
+    return name in kind.declared
+
+
 class Slot(NamedTuple):
     """A field as one version has it."""
 

@@ -45,7 +45,7 @@ class Client:
 
 
 def call(client: Client, client_id: str | None = "reader") -> Call:
-    return Call(cast("Any", client), cast("Any", None), 0, 1, client_id)
+    return Call(cast("Any", client), cast("Any", None), 0, 0, 1, client_id)
 
 
 class Stage:

@@ -123,7 +123,8 @@ class Fetch:
 
         def answer() -> None:
             call.connection.no_longer_when_closed(wait.cancel)
-            self._answer_late(call, context, request)
+            with call.guard():
+                self._answer_late(call, context, request)
 
         wait = WaitingFetch(awaited, wanted - have, request.max_wait_ms, answer)
         call.connection.when_closed(wait.cancel)
