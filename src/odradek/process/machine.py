@@ -8,6 +8,8 @@ from random import Random, SystemRandom
 from odradek.model.clock import Clock
 from odradek.process.clock import SystemClock
 from odradek.process.files import Files, OsFiles
+from odradek.process.network import Network
+from odradek.process.sockets import SystemNetwork
 
 _DISK_THREADS = 4
 
@@ -24,6 +26,7 @@ class Machine:
     clock: Clock = field(default_factory=SystemClock)
     random: Random = field(default_factory=SystemRandom)
     """For ids and jitter."""
+    network: Network = field(default_factory=SystemNetwork)
     new_pool: Callable[[], Executor] = _new_pool
     """Threads for calls that block: syncs, cold reads, decompression of what is large. Whoever asks shuts it down."""
     children: int | None = None

@@ -4,7 +4,8 @@ Nothing here blocks. A call that would have to wait raises BlockingIOError; the 
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from ipaddress import IPv6Address, ip_address
+from typing import NamedTuple, Protocol, TypeAlias
 
 from odradek.model.buffer import Buffer
 
@@ -15,6 +16,41 @@ class SocketAddress(NamedTuple):
     host: str
     port: int
 
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(host: str) -> str | None:
+    """An IP address as `Channel.peer` has it, however it was written; None for what is the name of a host."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(address)
+
+
+class FileRange(Protocol):
+    """A range of a file, as a part of an answer. It can be read until `release` is called, once."""
+
+    position: int
+    size: int
+
+    def fileno(self) -> int:
+        """For a channel that lets the kernel copy the range. Only files of the operating system have one."""
+        ...
+
+    def read(self, position: int, size: int) -> bytes:
+        """For any other channel. `position` counts from the start of the file. Raises OSError, also where the file
+        ends before the range does."""
+        ...
+
+    def release(self) -> None: ...
+
+
+Part: TypeAlias = Buffer | FileRange
+
 
 class Channel(Protocol):
     """One end of a connected byte stream. Every call but `close` may raise OSError when the stream is broken."""
@@ -22,14 +58,18 @@ class Channel(Protocol):
     local: SocketAddress
     peer: SocketAddress
 
-    def receive_into(self, buffer: Buffer) -> int:
+    def receive_into(self, buffer: Buffer, /) -> int:
         """How many bytes came; 0 when the peer has ended the stream. Raises BlockingIOError when none are here."""
         ...
 
-    def send(self, parts: Sequence[Buffer], *, more: bool = False) -> int:
-        """How many bytes were taken, of all parts together. Raises BlockingIOError when none were.
+    def send(self, data: Buffer, /) -> int:
+        """How many bytes were taken, at least one. Raises BlockingIOError when none were."""
+        ...
 
-        `more` says that more is about to be sent, so that what is small may wait for it.
+    def send_parts(self, parts: Sequence[Part], sent_of_first: int) -> int:
+        """The same for several parts, in their order; so much of the first was taken before.
+
+        May take less than the stream has room for: the caller goes on until BlockingIOError is raised.
         """
         ...
 
@@ -44,6 +84,22 @@ class Channel(Protocol):
     def close(self) -> None:
         """May be called again. Callbacks end."""
         ...
+
+
+def gather(parts: Sequence[Part], sent_of_first: int, size_max: int) -> bytes:
+    """For channels that copy what they send: the next bytes of some parts, at most so many. Raises OSError."""
+    gathered = bytearray()
+    skip = sent_of_first
+    for part in parts:
+        room = size_max - len(gathered)
+        if room == 0:
+            break
+        if isinstance(part, (bytes, bytearray, memoryview)):
+            gathered += memoryview(part)[skip : skip + room]
+        else:
+            gathered += part.read(part.position + skip, min(part.size - skip, room))
+        skip = 0
+    return bytes(gathered)
 
 
 class ListenOptions(NamedTuple):
