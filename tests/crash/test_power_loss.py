@@ -14,7 +14,8 @@ import pytest
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.process.clock import SystemClock
-from odradek.server.node import Node, NodeSetting, Surroundings
+from odradek.process.machine import Machine
+from odradek.server.node import Node, NodeSetting
 from odradek.storage.verify import Finding, Severity, Verification
 from support.disk import Died, FaultyDisk
 from support.examples import examples
@@ -56,7 +57,7 @@ class Life:
             self.unexpected.append(context)
 
     async def start(self) -> Node:
-        return await Node.start(self._setting, Surroundings(files=self._disk, children=0))
+        return await Node.start(self._setting, Machine(files=self._disk, children=0))
 
     async def run(self, started: "asyncio.Future[int]") -> None:
         """Until it died: a task of its own, since tasks of a node that die take their owner with them."""

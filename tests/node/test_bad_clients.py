@@ -17,7 +17,7 @@ import pytest
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
-from odradek.storage.open_files import raise_limit
+from odradek.process.machine import raise_handle_limit
 from odradek.testing.broker import running_broker
 from odradek.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
@@ -262,7 +262,7 @@ async def cpu_share_of(pid: int, client: RawClient) -> float:
 @needs_proc
 @pytest.mark.slow
 def test_idle_connections_take_little_memory_and_no_time() -> None:
-    count = min(2000, raise_limit() - 200)
+    count = min(2000, raise_handle_limit() - 200)
 
     async def main(port: int, pid: int) -> tuple[float, float]:
         client = await RawClient.connect("127.0.0.1", port)

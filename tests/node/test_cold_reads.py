@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from odradek.process.files import File, NotCached, OsFiles
+from odradek.process.machine import Machine
 from odradek.records.batch import parse_head
 from odradek.records.record import read_records
-from odradek.server.node import Surroundings
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from support.disk import FaultyDisk
 from support.raw_client import RawClient
@@ -39,13 +39,13 @@ def test_the_loop_does_not_wait_for_the_disk() -> None:
     values = [f"{number:0200000d}" for number in range(20)]
 
     async def main() -> None:
-        surroundings = Surroundings(files=disk, children=0)
-        async with node_on(DATA, surroundings=surroundings) as client:
+        machine = Machine(files=disk, children=0)
+        async with node_on(DATA, machine=machine) as client:
             # An entry in the index for every batch, and some segments: indexes are read, and not only heads.
             assert await create_topic(client, "orders", segment_bytes="1048576", index_interval_bytes="0") == 0
             for value in values:
                 await produce(client, "orders", value)
-        async with node_on(DATA, surroundings=surroundings) as client:
+        async with node_on(DATA, machine=machine) as client:
             segments = [path for path in disk.tree() if "orders-0/" in path and path.endswith((".log", ".index"))]
             disk.cold = {f"/{path}" for path in segments}
             read = 0
@@ -71,7 +71,7 @@ def test_others_are_served_while_one_waits(monkeypatch: pytest.MonkeyPatch) -> N
         warm(path)
 
     async def main() -> None:
-        async with node_on(DATA, surroundings=Surroundings(files=disk, children=0)) as client:
+        async with node_on(DATA, machine=Machine(files=disk, children=0)) as client:
             await create_topic(client, "orders")
             await produce(client, "orders", "old")
             disk.cold = {f"/{path}" for path in disk.tree() if "orders-0/" in path and path.endswith(".log")}

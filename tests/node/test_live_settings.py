@@ -9,10 +9,10 @@ import pytest
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset, ProducerId, TimestampMs
+from odradek.process.machine import Machine
 from odradek.records.batch import Codec, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.node import Surroundings
 from odradek.wire.messages import incremental_alter_configs as some
 from odradek.wire.messages.describe_producers import (
     DescribeProducersRequest,
@@ -162,7 +162,7 @@ QUESTIONS: list[tuple[Question, dict[str, str]]] = [
 def test_a_change_makes_the_difference(tmp_path: Path, question: Question, values: dict[str, str]) -> None:
     async def main() -> None:
         clock = ManualClock()
-        async with node_on(tmp_path, surroundings=Surroundings(clock=clock)) as client:
+        async with node_on(tmp_path, machine=Machine(clock=clock)) as client:
             stage = Stage(client, tmp_path, clock)
             await stage.new_topic()
             assert not await question(stage)
@@ -171,7 +171,7 @@ def test_a_change_makes_the_difference(tmp_path: Path, question: Question, value
             await change(client, dict.fromkeys(values))
             assert not await question(stage)
             await change(client, dict(values))
-        async with node_on(tmp_path, surroundings=Surroundings(clock=clock)) as client:
+        async with node_on(tmp_path, machine=Machine(clock=clock)) as client:
             assert await question(Stage(client, tmp_path, clock, stage.count)), "kept over a restart"
 
     asyncio.run(main())
@@ -187,7 +187,7 @@ def test_producers_are_forgotten_as_soon_as_it_says_so(tmp_path: Path) -> None:
 
     async def main() -> None:
         clock = ManualClock()
-        async with node_on(tmp_path, surroundings=Surroundings(clock=clock), config=config) as client:
+        async with node_on(tmp_path, machine=Machine(clock=clock), config=config) as client:
             await create_topic(client, "orders")
             spec = BatchSpec(producer_id=ProducerId(5), producer_epoch=0, base_sequence=0)
             assert (await produce(client, "orders", "x", spec=spec)).error_code == ErrorCode.NONE

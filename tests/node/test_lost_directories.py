@@ -13,9 +13,10 @@ import pytest
 
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_TIMESTAMP, Offset
+from odradek.process.machine import Machine
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.node import Node, NodeSetting, Surroundings
+from odradek.server.node import Node, NodeSetting
 from odradek.wire.messages.describe_topic_partitions import (
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
@@ -33,7 +34,7 @@ LIMIT_S = 60
 @asynccontextmanager
 async def node_on(disk: FaultyDisk, *directories: str, failed: asyncio.Event) -> AsyncIterator[tuple[Node, RawClient]]:
     setting = NodeSetting(directories=list(directories), port=0)
-    node = await Node.start(setting, Surroundings(files=disk, clock=disk.clock, children=0), failed.set)
+    node = await Node.start(setting, Machine(files=disk, clock=disk.clock, children=0), failed.set)
     client = await RawClient.connect(*node.address)
     try:
         async with asyncio.timeout(LIMIT_S):

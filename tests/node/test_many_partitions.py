@@ -14,10 +14,11 @@ from odradek.records.builder import build_batch
 from odradek.records.record import Record
 from odradek.process.files import OsFiles
 from odradek.storage.log_dirs import LogDirs, Setting
-from odradek.storage.open_files import OpenFiles, capacity_within, raise_limit
+from odradek.process.machine import raise_handle_limit
+from odradek.storage.open_files import OpenFiles, capacity_within
 from support.clock import ManualClock
 
-limit = raise_limit()
+limit = raise_handle_limit()
 clock = ManualClock()
 setting = Setting(clock, lambda topic: TopicConfig(), lambda: "0" * 32)
 files = OpenFiles(OsFiles(), capacity_within(limit))

@@ -11,7 +11,8 @@ from confluent_kafka import Consumer, TopicPartition
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.topic_config import TopicConfig
-from odradek.server.node import Node, NodeSetting, Surroundings
+from odradek.process.machine import Machine
+from odradek.server.node import Node, NodeSetting
 from odradek.testing import RunningBroker
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
 from odradek.wire.messages.describe_configs import (
@@ -253,7 +254,7 @@ class TestRestart:
     def test_after_power_was_lost_with_every_message_flushed(self) -> None:
         clock = ManualClock()
         disk = FaultyDisk("/data", clock=clock)
-        machine = Surroundings(disk, clock, children=0)
+        machine = Machine(disk, clock, children=0)
         setting = NodeSetting(directories=["/data/d"], port=0, config=FEW, topic_defaults=TopicConfig(flush_messages=1))
 
         async def scene() -> None:

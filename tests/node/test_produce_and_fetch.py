@@ -110,7 +110,7 @@ async def broker_with(
         where = TopicPartition("orders", 0)
         broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK, broker.flusher)
         sessions = FetchSessions(CLOCK, Random(0))
-        quotas = Quotas(BrokerConfig(), CLOCK.now_ms, lambda: 0.0)
+        quotas = Quotas(BrokerConfig(), CLOCK)
         served: dict[int, Served] = {
             0: Served(produce.VERSIONS, produce.Produce(broker, no_transactions, quotas.produced).handle),
             1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, ReadAhead(files, pool), quotas.fetched).handle),

@@ -13,8 +13,11 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from odradek.model.broker_config import BrokerConfig
+from odradek.model.clock import Clock
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_TIMESTAMP, Offset
+from odradek.process.clock import SystemClock
+from odradek.process.machine import Machine
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.testing.broker import running_broker
@@ -48,17 +51,11 @@ SHORT = BrokerConfig(quota_window_num=2, controller_quota_window_num=2)
 Story = Callable[[RawClient], Awaitable[None]]
 
 
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> ManualClock:
-    """What quotas go by: it stands still, however slow the machine is."""
-    made = ManualClock()
-    monkeypatch.setattr("odradek.server.node.monotonic_ms", made.now_ms)
-    return made
+def tell(tmp_path: Path, story: Story, config: BrokerConfig = SHORT, clock: Clock | None = None) -> None:
+    """With a `clock` that stands still quotas hold however slow the machine is."""
 
-
-def tell(tmp_path: Path, story: Story, config: BrokerConfig = SHORT) -> None:
     async def main() -> None:
-        async with node_on(tmp_path, config=config) as client:
+        async with node_on(tmp_path, machine=Machine(clock=clock or SystemClock()), config=config) as client:
             await story(client)
 
     asyncio.run(main())
@@ -130,7 +127,6 @@ def test_without_acknowledgement_a_producer_is_held_back_all_the_same(tmp_path: 
     tell(tmp_path, story)
 
 
-@pytest.mark.usefixtures("clock")
 def test_what_is_refused_counts_too(tmp_path: Path) -> None:
     async def story(client: RawClient) -> None:
         await create_topic(client, "orders", max_message_bytes="1000")
@@ -142,10 +138,9 @@ def test_what_is_refused_counts_too(tmp_path: Path) -> None:
             assert told.throttle_time_ms > 0
             await connection.close()
 
-    tell(tmp_path, story)
+    tell(tmp_path, story, clock=ManualClock())
 
 
-@pytest.mark.usefixtures("clock")
 def test_a_client_id_has_its_own_and_a_removed_quota_holds_nobody(tmp_path: Path) -> None:
     async def story(client: RawClient) -> None:
         await create_topic(client, "orders")
@@ -161,16 +156,16 @@ def test_a_client_id_has_its_own_and_a_removed_quota_holds_nobody(tmp_path: Path
         assert (await other.ask(produce_request(100_000), ProduceResponse, 9)).throttle_time_ms == 0
         await other.close()
 
-    tell(tmp_path, story)
+    tell(tmp_path, story, clock=ManualClock())
 
 
 # --- bytes fetched
 
 
 @pytest.mark.parametrize("version", [4, 12])
-def test_a_consumer_over_its_quota_gets_an_empty_answer_and_the_records_later(
-    tmp_path: Path, clock: ManualClock, version: int
-) -> None:
+def test_a_consumer_over_its_quota_gets_an_empty_answer_and_the_records_later(tmp_path: Path, version: int) -> None:
+    clock = ManualClock()
+
     async def story(client: RawClient) -> None:
         await create_topic(client, "orders")
         for _ in range(4):
@@ -187,7 +182,7 @@ def test_a_consumer_over_its_quota_gets_an_empty_answer_and_the_records_later(
         assert size_of(await other.ask(fetch_request(1), FetchResponse, version)) == 10_000
         await other.close()
 
-    tell(tmp_path, story)
+    tell(tmp_path, story, clock=clock)
 
 
 def test_a_session_goes_on_after_an_empty_answer(tmp_path: Path) -> None:
@@ -358,7 +353,6 @@ def test_quotas_are_in_force_after_a_restart(tmp_path: Path) -> None:
     tell(tmp_path, after)
 
 
-@pytest.mark.usefixtures("clock")
 def test_the_quota_that_apache_kafka_left_is_in_force(
     golden_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,7 +362,7 @@ def test_the_quota_that_apache_kafka_left_is_in_force(
 
     async def main() -> None:
         directories = (tmp_path / "data" / "d1", tmp_path / "data" / "d2")
-        async with node_on(*directories, ignore_acls=True) as client:
+        async with node_on(*directories, machine=Machine(clock=ManualClock()), ignore_acls=True) as client:
             assert await described(client) == {
                 "alice:producer_byte_rate": 1_048_576,
                 "alice:consumer_byte_rate": 2_097_152,
@@ -399,7 +393,6 @@ def test_connections_are_held_to_the_rate_of_the_broker(tmp_path: Path) -> None:
     assert time.monotonic() - began >= 1.99, "three may come at once, and three a second"
 
 
-@pytest.mark.usefixtures("clock")
 def test_connections_of_an_address_are_held_to_its_quota(tmp_path: Path) -> None:
     async def story(client: RawClient) -> None:
         await set_quotas(client, {"ip": "127.0.0.1"}, connection_creation_rate=2)
@@ -412,7 +405,7 @@ def test_connections_of_an_address_are_held_to_its_quota(tmp_path: Path) -> None
         for each in (*connections, connection):
             await each.close()
 
-    tell(tmp_path, story)
+    tell(tmp_path, story, clock=ManualClock())
 
 
 async def set_broker(client: RawClient, name: str, value: str) -> None:

@@ -7,9 +7,10 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_TIMESTAMP, Offset, ProducerId
 from odradek.model.topic_config import TopicConfig
+from odradek.process.machine import Machine
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.node import Node, NodeSetting, Surroundings
+from odradek.server.node import Node, NodeSetting
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,
@@ -132,7 +133,7 @@ def test_what_was_answered_is_there_after_power_was_lost() -> None:
     )
 
     async def before() -> None:
-        node = await Node.start(setting, Surroundings(disk, ManualClock(), children=0))
+        node = await Node.start(setting, Machine(disk, ManualClock(), children=0))
         client = await RawClient.connect(*node.address)
         try:
             assert await create_topic(client, "orders") == ErrorCode.NONE
@@ -156,7 +157,7 @@ def test_what_was_answered_is_there_after_power_was_lost() -> None:
             await node.abandon()
 
     async def after() -> str:
-        node = await Node.start(setting, Surroundings(disk, ManualClock(), children=0))
+        node = await Node.start(setting, Machine(disk, ManualClock(), children=0))
         client = await RawClient.connect(*node.address)
         try:
             return await state(client)

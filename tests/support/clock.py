@@ -10,5 +10,8 @@ class ManualClock:
     def now_ms(self) -> TimestampMs:
         return TimestampMs(self._now_ms)
 
+    def monotonic_s(self) -> float:
+        return self._now_ms / 1000
+
     def advance(self, ms: int) -> None:
         self._now_ms += ms

@@ -15,9 +15,10 @@ from odradek.metadata.image import Endpoint, Image
 from odradek.metadata.uuids import from_text, to_text
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.machine import Machine
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.opening import MetadataSetting
-from odradek.server.identity import new_uuid, take_identity
+from odradek.server.identity import take_identity
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs
@@ -41,12 +42,13 @@ class MoveStage:
     def __init__(self, disk: FaultyDisk, config: TopicConfig = SMALL, pool: Executor | None = None) -> None:
         self.disk = disk
         pool = AtOncePool() if pool is None else pool  # an empty one of another kind is false
-        identity = take_identity(disk, PATHS, NODE_ID, disk.clock)
+        machine = Machine(files=disk, clock=disk.clock)
+        identity = take_identity(machine, PATHS, NODE_ID)
         self.logs = LogDirs.take(OpenFiles(disk), list(PATHS), setting(config, disk.clock))
         self.metadata = MetadataLog.open(self.logs.dirs[0], MetadataSetting(node_id=NODE_ID), pool)
         ids = [each.meta.directory_id for each in self.logs.dirs if each.meta]
         registration = Registration(
-            NODE_ID, new_uuid(), {"PLAINTEXT": Endpoint("h", 1)}, tuple(from_text(each) for each in ids if each)
+            NODE_ID, machine.new_uuid(), {"PLAINTEXT": Endpoint("h", 1)}, tuple(from_text(each) for each in ids if each)
         )
         decision = brokers.register(self.metadata.latest, registration)
         self.metadata.commit_now(decision.records)
@@ -69,7 +71,7 @@ class MoveStage:
         replicas = Replicas(self.broker, self.logs, disk.clock)
         replicas.begin(self.metadata.image)
         self.metadata.subscribe(replicas.change)
-        self._context = Context(new_uuid)
+        self._context = Context(machine.new_uuid)
 
     @property
     def image(self) -> Image:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from odradek.model.numbers import NO_TIMESTAMP, Offset
+from odradek.process.machine import Machine
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.node import Node, NodeSetting, Surroundings
+from odradek.server.node import Node, NodeSetting
 from odradek.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,
@@ -27,12 +28,10 @@ from support.raw_client import RawClient
 
 
 @asynccontextmanager
-async def node_on(
-    *directories: Path, surroundings: Surroundings | None = None, **settings: Any
-) -> AsyncIterator[RawClient]:
+async def node_on(*directories: Path, machine: Machine | None = None, **settings: Any) -> AsyncIterator[RawClient]:
     """A client of a node that is stopped in the end."""
     setting = NodeSetting(directories=list(map(str, directories)), port=0, **settings)
-    node = await Node.start(setting, surroundings or Surroundings())
+    node = await Node.start(setting, machine or Machine())
     client = await RawClient.connect(*node.address)
     try:
         async with asyncio.timeout(60):

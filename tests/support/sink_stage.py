@@ -11,6 +11,7 @@ from odradek.metadata.bootstrap import feature_records
 from odradek.metadata.features import NEW_CLUSTER, TRANSACTION_VERSION
 from odradek.process.clock import SystemClock
 from odradek.process.files import OsFiles
+from odradek.process.machine import Machine
 from odradek.quorum.formatting import format_directories
 from odradek.quorum.snapshot_file import pack_bootstrap, write_bootstrap
 from odradek.server.identity import take_identity
@@ -25,7 +26,7 @@ from odradek.spark.sink.task import Task, real_surroundings
 def format_at_level(directory: Path, level: int) -> str:
     """A data directory of a new cluster, which has this level of transaction.version, for either broker. Its id."""
     files, clock = OsFiles(), SystemClock()
-    identity = take_identity(files, [], 1, clock)
+    identity = take_identity(Machine(), [], 1)
     format_directories(files, [str(directory)], identity, lambda: os.urandom(16), clock)
     records = feature_records({**NEW_CLUSTER, TRANSACTION_VERSION: level})
     write_bootstrap(files, str(directory), pack_bootstrap(records, NEW_CLUSTER["metadata.version"], clock.now_ms()))

@@ -6,7 +6,6 @@ they follow some at a time, and one that is asked for meanwhile is made then.
 
 import asyncio
 import logging
-import time
 
 from odradek.broker.broker import Broker
 from odradek.broker.partition import Partition
@@ -84,8 +83,8 @@ class Replicas:
             await self._is_due.wait()
             self._is_due.clear()
             while self._due:
-                until = time.monotonic() + _TURN_S
-                while self._due and time.monotonic() < until:
+                until = self._clock.monotonic_s() + _TURN_S
+                while self._due and self._clock.monotonic_s() < until:
                     self._make(next(iter(self._due)))
                 await asyncio.sleep(0)
 

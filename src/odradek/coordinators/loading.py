@@ -9,13 +9,13 @@ under its key does so in open transactions, too.
 """
 
 import asyncio
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 
 from odradek.coordinators.shard import Shard
+from odradek.model.clock import Clock
 from odradek.model.errors import BadRequest, CorruptBatch, UnsupportedVersion
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
 from odradek.process.files import NotCached
@@ -48,9 +48,9 @@ class Summary:
     """Why some were left out, and how many."""
 
 
-async def load(log: Log, topic: CoordinatorTopic, shard: Shard, read_ahead: ReadAhead) -> Summary:
+async def load(log: Log, topic: CoordinatorTopic, shard: Shard, read_ahead: ReadAhead, clock: Clock) -> Summary:
     """Raises StorageFailed; or CorruptBatch or UnsupportedVersion, which name the file and the offset."""
-    pace = _Pace()
+    pace = _Pace(clock)
     found = _Records()
     offset = log.start_offset
     while offset < log.end_offset:
@@ -193,13 +193,14 @@ async def _replay(found: _Records, topic: CoordinatorTopic, shard: Shard, log: L
 class _Pace:
     """Lets the loop have its turn every few milliseconds."""
 
-    def __init__(self) -> None:
-        self._until = time.monotonic() + _SLICE_S
+    def __init__(self, clock: Clock) -> None:
+        self._monotonic_s = clock.monotonic_s
+        self._until = self._monotonic_s() + _SLICE_S
 
     @property
     def is_over(self) -> bool:
-        return time.monotonic() > self._until  # the loop's own time may stand still until it has its turn
+        return self._monotonic_s() > self._until  # the loop's own time may stand still until it has its turn
 
     async def rest(self) -> None:
         await asyncio.sleep(0)
-        self._until = time.monotonic() + _SLICE_S
+        self._until = self._monotonic_s() + _SLICE_S

@@ -9,7 +9,6 @@ the topic's flush.messages asks for it the answers wait for a sync, and so do th
 """
 
 import logging
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Iterator, Mapping
 from dataclasses import dataclass
@@ -188,9 +187,9 @@ class Runtime(Generic[S]):
             self._to_load.popleft()
 
     async def _load(self, place: _Place[S]) -> None:
-        began = time.monotonic()
+        began = self._node.clock.monotonic_s()
         try:
-            summary = await load(place.led.log, self._topic, place.shard, self._node.read_ahead)
+            summary = await load(place.led.log, self._topic, place.shard, self._node.read_ahead, self._node.clock)
         except OdradekError as error:
             logger.error("a coordinator cannot be loaded", extra={"partition": place.name, "reason": str(error)})
             self._fail(place)
@@ -200,7 +199,7 @@ class Runtime(Generic[S]):
             logger.warning("records of a coordinator were skipped", extra=fields)
         if self._is_held(place):
             counts = {"records": summary.records, **place.shard.counts()}
-            ms = round((time.monotonic() - began) * 1000)
+            ms = round((self._node.clock.monotonic_s() - began) * 1000)
             logger.info("a coordinator is loaded", extra={"partition": place.name, **counts, "ms": ms})
             self._activate(place)
 
@@ -403,14 +402,15 @@ class Runtime(Generic[S]):
     # --- deadlines
 
     def _ring(self) -> None:
-        until = time.monotonic() + _TURN_S
+        monotonic_s = self._node.clock.monotonic_s
+        until = monotonic_s() + _TURN_S
         try:
             for place in sorted(self._places.values(), key=lambda place: place.timers.next_ms or 0):
                 for deadline in place.timers.due():
                     is_done = self._carry_out(place, place.shard.expired(deadline))
                     if not is_done and place.state is _State.ACTIVE and deadline not in place.timers:
                         place.timers.set(deadline, _AGAIN_MS)  # nobody else would ever take a dead member out
-                    if time.monotonic() > until:
+                    if monotonic_s() > until:
                         return  # others have their turn: what is overdue comes right behind them
         finally:
             for place in self._places.values():

@@ -9,3 +9,7 @@ class Clock(Protocol):
     def now_ms(self) -> TimestampMs:
         """Wall-clock time, as records carry it."""
         ...
+
+    def monotonic_s(self) -> float:
+        """Of a clock that never goes back, whatever is done to the one on the wall, and as exact as can be."""
+        ...

@@ -7,6 +7,7 @@ request and fills up; both pass the same tests.
 import errno
 import fcntl
 import os
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from odradek.model.buffer import Buffer
@@ -336,6 +337,14 @@ def sync_file(files: Files, path: str) -> None:
         file.sync()
     finally:
         file.close()
+
+
+def make_dirs(files: Files, path: str) -> None:
+    """Make a directory and those above it, as far as they are missing."""
+    if not files.exists(path):
+        make_dirs(files, os.path.dirname(path))
+        with suppress(FileExistsError):  # another process was quicker
+            files.make_dir(path)
 
 
 def remove_tree(files: Files, path: str) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
-from random import SystemRandom
 
 from odradek.broker.broker import Broker
 from odradek.broker.coordinator_topics import CoordinatorTopics
@@ -79,10 +78,9 @@ from odradek.broker.transactional_produce import TransactionalProduce
 from odradek.broker.transactions import Transactions
 from odradek.controller.context import ContextOf
 from odradek.model.broker_config import BrokerConfig
-from odradek.model.clock import Clock
 from odradek.model.settings import INT_MAX
+from odradek.process.machine import Machine
 from odradek.quorum.metadata_log import MetadataLog
-from odradek.server.identity import new_uuid
 from odradek.storage.log_dirs import LogDirs
 
 
@@ -98,7 +96,7 @@ class Parts:
     pool: Executor
     read_ahead: ReadAhead
     tasks: Spawns
-    clock: Clock
+    machine: Machine
     producer_ids: ProducerIds
     groups: Groups
     transactions: Transactions
@@ -109,19 +107,19 @@ class Parts:
 
 def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
     broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
-    groups = node.groups
+    groups, clock = node.groups, node.machine.clock
     config = settings.now(broker.image)
-    sessions = FetchSessions(node.clock, SystemRandom(), config.max_incremental_fetch_session_cache_slots)
+    sessions = FetchSessions(clock, node.machine.random, config.max_incremental_fetch_session_cache_slots)
     on_demand = TopicsOnDemand(log, context, node.tasks, quotas.mutations)
     coordinator_topics = CoordinatorTopics(log, context, settings)
     loggers = Loggers()
     transactions = node.transactions
     current = partial(_current, broker, settings)
     is_verifying = partial(_is_verifying, current)
-    gates = TransactionalProduce(broker, transactions, node.clock, is_verifying)
+    gates = TransactionalProduce(broker, transactions, clock, is_verifying)
     producing = produce.Produce(broker, gates.gate_for, quotas.produced)
     committing, beating = offset_commit.OffsetCommit(groups), heartbeat.Heartbeat(groups)
-    offsets_in_txn = txn_offset_commit.TxnOffsetCommit(broker, groups, transactions, node.clock, is_verifying)
+    offsets_in_txn = txn_offset_commit.TxnOffsetCommit(broker, groups, transactions, clock, is_verifying)
     has_consumer_protocol = _has_consumer_protocol(broker, config)
     served: dict[int, Served] = {
         0: Served(produce.VERSIONS, producing.handle, INT_MAX, producing.handle_single),
@@ -184,13 +182,13 @@ def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
         ),
         48: Served(describe_client_quotas.VERSIONS, describe_client_quotas.DescribeClientQuotas(broker).handle),
         49: Served(alter_client_quotas.VERSIONS, alter_client_quotas.AlterClientQuotas(log, node.pool).handle),
-        55: Served(describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(log, broker.node_id, node.clock).handle),
+        55: Served(describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(log, broker.node_id, clock).handle),
         57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
         61: Served(describe_producers.VERSIONS, describe_producers.DescribeProducers(broker).handle),
         64: Served(unregister_broker.VERSIONS, unregister_broker.UnregisterBroker(log).handle),
         65: Served(describe_transactions.VERSIONS, describe_transactions.DescribeTransactions(transactions).handle),
-        66: Served(list_transactions.VERSIONS, list_transactions.ListTransactions(transactions, node.clock).handle),
+        66: Served(list_transactions.VERSIONS, list_transactions.ListTransactions(transactions, clock).handle),
         68: Served(
             consumer_group_heartbeat.VERSIONS,
             consumer_group_heartbeat.ConsumerGroupHeartbeat(groups, has_consumer_protocol).handle,
@@ -211,7 +209,7 @@ def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
 
 def _unlisted(node: Parts, config: BrokerConfig) -> dict[int, Served]:
     """What Kafka answers and ApiVersions does not tell of."""
-    telemetry = Telemetry(node.broker, node.clock, new_uuid, config.telemetry_max_bytes)
+    telemetry = Telemetry(node.broker, node.machine.clock, node.machine.new_uuid, config.telemetry_max_bytes)
     return {
         71: Served(
             get_telemetry_subscriptions.VERSIONS,

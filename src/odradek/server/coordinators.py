@@ -1,6 +1,5 @@
 """The coordinators of a node: their runtimes, and what these are given of the node."""
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -29,11 +28,6 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import Codec
 from odradek.wire.stored import CONSUMER_OFFSETS, TRANSACTION_STATE
 
-
-def _new_id() -> str:
-    return str(UUID(bytes=os.urandom(16), version=4))
-
-
 _CODECS = tuple(Codec)
 """By their numbers."""
 
@@ -45,11 +39,10 @@ class Coordinators:
         settings: Settings,
         node: Surroundings,
         producer_ids: ProducerIds,
-        new_id: Callable[[], str] = _new_id,
+        new_uuid: Callable[[], bytes],
     ) -> None:
-        """`new_id` makes a UUID, as text."""
         self._broker = broker
-        self._new_id = new_id
+        self._new_uuid = new_uuid
         self._settings = settings
         self._clock = node.clock
         self._producer_ids = producer_ids
@@ -112,7 +105,7 @@ class Coordinators:
                 image=lambda: self._broker.image,
                 clock=self._clock,
                 timers=timers,
-                new_id=self._new_id,
+                new_id=lambda: str(UUID(bytes=self._new_uuid(), version=4)),
             )
         )
 

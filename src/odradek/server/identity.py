@@ -6,24 +6,25 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from odradek.metadata.uuids import to_text
-from odradek.model.clock import Clock
-from odradek.process.files import Files
+from odradek.process.files import make_dirs
+from odradek.process.machine import Machine
 from odradek.quorum.formatting import Identity, format_directories
 from odradek.storage import meta_properties
 
 logger = logging.getLogger(__name__)
 
 
-def take_identity(files: Files, paths: Sequence[str], node_id: int, clock: Clock) -> Identity:
+def take_identity(machine: Machine, paths: Sequence[str], node_id: int) -> Identity:
     """That of the directories, of which the first has the metadata log. New ones are formatted, for a new cluster with
     this node in it if all of them are.
 
     Raises InvalidConfig where they do not belong together, before anything is written, and OSError for the first one.
     Another one that cannot be read or written is left to whoever opens it.
     """
+    files, clock, new_uuid = machine.files, machine.clock, machine.new_uuid
     known: dict[str, Identity] = {}
     for path in paths:
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        make_dirs(files, os.path.dirname(os.path.abspath(path)))
         with suppress(OSError):
             meta = meta_properties.read(files, path)
             known |= {path: Identity(meta.cluster_id, meta.node_id)} if meta else {}
@@ -37,7 +38,3 @@ def take_identity(files: Files, paths: Sequence[str], node_id: int, clock: Clock
                 raise
             logger.error("a log directory cannot be formatted", extra={"path": path, "reason": str(error)})
     return identity
-
-
-def new_uuid() -> bytes:
-    return os.urandom(16)

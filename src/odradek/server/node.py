@@ -7,11 +7,10 @@ import asyncio
 import logging
 import os
 from collections.abc import Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from time import perf_counter
 from typing import NamedTuple
 
 from odradek.broker.broker import Broker
@@ -31,12 +30,10 @@ from odradek.metadata.delta import Delta
 from odradek.metadata.image import Endpoint, Image, ResourceType
 from odradek.metadata.uuids import from_text
 from odradek.model.broker_config import BrokerConfig
-from odradek.model.clock import Clock
 from odradek.model.errors import InvalidConfig, StorageFailed
 from odradek.model.topic_config import TopicConfig
 from odradek.net.listener import Admission, Listener
-from odradek.process.clock import SystemClock, monotonic_ms
-from odradek.process.files import Files, OsFiles
+from odradek.process.machine import Machine
 from odradek.quorum.formatting import Identity
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.server.admission import (
@@ -49,7 +46,7 @@ from odradek.server.admission import (
 )
 from odradek.server.apis import Parts, served_by
 from odradek.server.coordinators import Coordinators, codec_of
-from odradek.server.identity import new_uuid, take_identity
+from odradek.server.identity import take_identity
 from odradek.server.lost_directories import LostDirectories
 from odradek.server.moving import moves_of
 from odradek.server.tasks import Tasks
@@ -58,13 +55,12 @@ from odradek.storage.cleaning.child import run_in_child
 from odradek.storage.cleaning.cleaner import Cleaner, in_pool
 from odradek.storage.housekeeping import Housekeeping
 from odradek.storage.log_dir import LogDir
-from odradek.storage.log_dirs import LogDirs, Setting, usable_children
-from odradek.storage.open_files import OpenFiles, capacity_within, raise_limit
+from odradek.storage.log_dirs import LogDirs, Setting
+from odradek.storage.open_files import OpenFiles, capacity_within
 from odradek.storage.recovery import Event
 
 logger = logging.getLogger(__name__)
 
-_THREADS = 4
 _IDLE_CHECK_S = 10
 _IDLE_CHECK_LEAST_S = 0.05
 _SNAPSHOT_CHECK_S = 60
@@ -116,24 +112,13 @@ class NodeSetting:
         return list(dict.fromkeys((self.metadata_path, *self.directories)))
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a node has of the machine that it runs on. Tests give it others."""
-
-    files: Files = field(default_factory=OsFiles)
-    clock: Clock = field(default_factory=SystemClock)
-    children: int = field(default_factory=usable_children)
-    """Processes that may help with a recovery; 0 where they would not see the same files."""
-
-
 class Node:
     """Made by `start`, ended by `stop`."""
 
-    def __init__(self, setting: NodeSetting, machine: Surroundings) -> None:
+    def __init__(self, setting: NodeSetting, machine: Machine) -> None:
         self._setting = setting
-        self._files = machine.files
+        self._machine = machine
         self._clock = machine.clock
-        self._children = machine.children
         self._connections_max = 0
         self._metadata_alone: LogDirs | None = None
         self._is_abandoned = False
@@ -148,14 +133,14 @@ class Node:
     async def start(
         cls,
         setting: NodeSetting,
-        machine: Surroundings | None = None,
+        machine: Machine | None = None,
         when_failed: Callable[[], object] | None = None,
     ) -> "Node":
         """Ready to serve when this returns. Raises InvalidConfig, DirectoryInUse, StorageFailed or OSError.
 
         `when_failed` is told when it has a `failure`.
         """
-        node = cls(setting, machine or Surroundings())
+        node = cls(setting, machine or Machine())
         node._when_failed = when_failed or _do_nothing
         try:
             await node._start()
@@ -178,11 +163,11 @@ class Node:
         await self._stack.aclose()
 
     async def _start(self) -> None:
-        pool = self._stack.enter_context(ThreadPoolExecutor(_THREADS, thread_name_prefix="disk"))
+        pool = self._stack.enter_context(self._machine.new_pool())
         setting = self._setting
-        identity = take_identity(self._files, setting.all_directories, setting.node_id, self._clock)
-        handles = raise_limit()
-        open_files = OpenFiles(self._files, capacity_within(handles))
+        identity = take_identity(self._machine, setting.all_directories, setting.node_id)
+        handles = self._machine.handles()
+        open_files = OpenFiles(self._machine.files, capacity_within(handles))
         self._connections_max = connections_within(handles, capacity_within(handles))
         logs = LogDirs.take(open_files, self._setting.directories, self._log_setting())
         self._stack.callback(logs.abandon)  # nothing is left to abandon after a clean close
@@ -208,7 +193,7 @@ class Node:
         broker.kraft_version = log.voters.kraft_version
         tasks = await self._stack.enter_async_context(Tasks())
         tasks.create_task(replicas.run(), name="make-partitions")
-        read_ahead = ReadAhead(self._files, pool)
+        read_ahead = ReadAhead(self._machine.files, pool)
         producer_ids = ProducerIds(log, identity.node_id, epoch, tasks)
         surroundings = CoordinatorSurroundings(
             clock=self._clock,
@@ -217,7 +202,7 @@ class Node:
             read_ahead=read_ahead,
             codec=partial(codec_of, self._settings, broker),
         )
-        coordinators = Coordinators(broker, self._settings, surroundings, producer_ids)
+        coordinators = Coordinators(broker, self._settings, surroundings, producer_ids, self._machine.new_uuid)
         self._stack.callback(coordinators.close)
         coordinators.begin()
         log.subscribe(coordinators.change)
@@ -230,7 +215,7 @@ class Node:
             pool=pool,
             read_ahead=read_ahead,
             tasks=tasks,
-            clock=self._clock,
+            machine=self._machine,
             producer_ids=producer_ids,
             groups=coordinators.groups,
             transactions=coordinators.transactions,
@@ -274,7 +259,7 @@ class Node:
     def _context(self, image: Image) -> Context:
         config = self._settings.now(image)
         return Context(
-            new_uuid=new_uuid,
+            new_uuid=self._machine.new_uuid,
             default_partitions=self._setting.partitions,
             default_replication_factor=config.default_replication_factor,
             topic_defaults=self._settings.topic_defaults(image),
@@ -286,10 +271,10 @@ class Node:
         return Setting(
             clock=self._clock,
             config_of=self._config_of,
-            unique_id=lambda: os.urandom(16).hex(),
-            jitter=lambda jitter_ms: int.from_bytes(os.urandom(8), "big") % jitter_ms if jitter_ms else 0,
+            unique_id=lambda: self._machine.new_uuid().hex(),
+            jitter=lambda jitter_ms: self._machine.random.randrange(jitter_ms) if jitter_ms else 0,
             producer_expiry_ms=self._setting.config.producer_id_expiration_ms,
-            children=self._children,
+            children=self._machine.children,
         )
 
     def _config_of(self, topic: str) -> TopicConfig:
@@ -302,7 +287,7 @@ class Node:
             each.name: Endpoint(*(each.advertised or (each.host, each.port))) for each in self._setting.listening
         }
         rack = self._setting.config.broker_rack
-        registration = Registration(identity.node_id, os.urandom(16), endpoints, ids, rack)
+        registration = Registration(identity.node_id, self._machine.new_uuid(), endpoints, ids, rack)
         decision = brokers.register(log.latest, registration)
         log.commit_now(decision.records)
         return decision.reply
@@ -311,7 +296,7 @@ class Node:
         tasks = parts.tasks
         image = parts.metadata.image
         config = self._settings.now(image)
-        quotas = Quotas(config, monotonic_ms, perf_counter, addresses_of)
+        quotas = Quotas(config, self._clock, addresses_of)
         quotas.begin(image)
         parts.metadata.subscribe(quotas.change)
         dispatch = Dispatch(served_by(parts, quotas), tasks, quotas.requests)
@@ -333,7 +318,7 @@ class Node:
         tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")
 
     def _cleaner(self, parts: Parts) -> Cleaner:
-        run = run_in_child if self._children else in_pool(self._files, parts.pool)
+        run = run_in_child if self._machine.children else in_pool(self._machine.files, parts.pool)
         return Cleaner(
             parts.logs,
             parts.pool,

@@ -3,7 +3,6 @@
 One thread owns this and every log in it. A directory that fails goes out of service by itself; the others go on.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -464,7 +463,3 @@ class LogDirs:
         for log_dir in self.dirs:
             log_dir.abandon()
         self.dirs = []
-
-
-def usable_children() -> int:
-    return os.cpu_count() or 1

@@ -6,7 +6,6 @@ thread syncs it. One that is held can be opened again even when its file is dele
 minutes, and such sockets may be many.
 """
 
-import resource
 from collections import deque
 from contextlib import suppress
 
@@ -117,19 +116,6 @@ class OpenFiles:
                 continue
             self._open.append(handle)
         # All are pinned: go over the capacity for a moment rather than fail.
-
-
-def raise_limit() -> int:
-    """Raise the soft limit on open files to the hard one; returns the limit that holds now."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 1 << 20 if hard == resource.RLIM_INFINITY else hard
-    if soft < wanted:
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        except (ValueError, OSError):
-            return soft  # some systems cap it below the hard limit they show: live with what there is
-        return wanted
-    return soft
 
 
 def capacity_within(limit: int) -> int:

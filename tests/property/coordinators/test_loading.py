@@ -20,6 +20,7 @@ from odradek.wire.records.offsets import (
 )
 from odradek.wire.schema import Message
 from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_coordinator_value
+from support.clock import ManualClock
 from support.disk import FaultyDisk
 from support.logs import end_txn, open_log
 from support.offset_stage import OffsetStage
@@ -55,7 +56,7 @@ def test_loading_is_replaying(steps: list[tuple[object, ...]]) -> None:
         assert isinstance(producer_id, int)
         offset = append(log, key, value, producer_id)
         one_by_one.replay(offset, key, value, ProducerId(producer_id))
-    asyncio.run(load(log, CONSUMER_OFFSETS, loaded, never))
+    asyncio.run(load(log, CONSUMER_OFFSETS, loaded, never, ManualClock()))
     for end in ([], [7], [8]):
         for producer_id in end:
             for shard in (one_by_one, loaded):

@@ -35,3 +35,6 @@ class WallClock:
 
     def now_ms(self) -> TimestampMs:
         return TimestampMs(_EPOCH_MS + self._events.now_ms)
+
+    def monotonic_s(self) -> float:
+        return self._events.now_ms / 1000

@@ -1,7 +1,6 @@
 """A partition's log becomes the state of a shard: the last record of each key counts, and transactions once decided."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,7 +66,7 @@ def loaded(log: Log, disk: FaultyDisk | None = None) -> tuple[Recorder, Summary]
         for each in cold:
             disk.warm(each.path)
 
-    return shard, asyncio.run(load(log, CONSUMER_OFFSETS, shard, read_ahead))
+    return shard, asyncio.run(load(log, CONSUMER_OFFSETS, shard, read_ahead, ManualClock()))
 
 
 def test_the_last_of_each_key_is_replayed_in_the_order_of_the_log(log: Log) -> None:
@@ -227,11 +226,11 @@ def test_what_is_not_in_memory_is_read_ahead(log: Log, disk: FaultyDisk) -> None
 class SlowRecorder(Recorder):
     """Takes longer for its first record than the loop is to be kept waiting."""
 
+    clock = ManualClock()
+
     def replay(self, offset: Offset, key: Any, value: Any, producer_id: ProducerId = NO_PRODUCER_ID) -> None:
-        until = time.monotonic() + (0 if self.replayed else 0.02)
+        self.clock.advance(0 if self.replayed else 20)
         super().replay(offset, key, value, producer_id)
-        while time.monotonic() < until:
-            pass
 
 
 def test_the_loop_has_its_turn_while_much_is_loaded(log: Log) -> None:
@@ -241,7 +240,7 @@ def test_the_loop_has_its_turn_while_much_is_loaded(log: Log) -> None:
 
     async def scene() -> None:
         asyncio.get_running_loop().call_soon(lambda: seen.append(len(shard.replayed)))
-        await load(log, CONSUMER_OFFSETS, shard, _never)
+        await load(log, CONSUMER_OFFSETS, shard, _never, shard.clock)
 
     asyncio.run(scene())
     assert (seen, len(shard.replayed)) == ([1], 8)

@@ -1,11 +1,9 @@
 """Thousands of files under a limit of a few handles."""
 
-import resource
-
 import pytest
 
 from odradek.process.files import write_file
-from odradek.storage.open_files import CAPACITY_LEAST, Handle, OpenFiles, capacity_within, raise_limit
+from odradek.storage.open_files import CAPACITY_LEAST, Handle, OpenFiles, capacity_within
 from support.disk import FaultyDisk, Op
 
 
@@ -171,15 +169,6 @@ def test_half_of_the_limit_is_for_files() -> None:
     assert capacity_within(1000) == 500
     assert capacity_within(10) == CAPACITY_LEAST
     assert capacity_within(1 << 30) == 16_384
-
-
-def test_the_limit_is_raised_as_far_as_the_system_lets_us() -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    try:
-        limit = raise_limit()
-        assert limit == resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= before[0]
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_files_written_beside_the_set_are_not_counted(disk: FaultyDisk) -> None:

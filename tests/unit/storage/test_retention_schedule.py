@@ -30,6 +30,9 @@ class LoopClock:
     def now_ms(self) -> TimestampMs:
         return TimestampMs(NOW + round((asyncio.get_running_loop().time() - self._began_s) * 1000))
 
+    def monotonic_s(self) -> float:
+        return asyncio.get_running_loop().time()
+
 
 class House:
     """A log whose housekeeping runs, with all that was written to it."""

@@ -1,12 +1,10 @@
 """The quotas of one broker."""
 
-from collections.abc import Callable
-
 from odradek.broker.quotas.byte_rates import ByteRates
 from odradek.broker.quotas.connections import AddressesOf, ConnectionRates, as_it_is
 from odradek.broker.quotas.limits import limits_in
 from odradek.broker.quotas.mutations import MutationRates
-from odradek.broker.quotas.rate import NowMs, Windows
+from odradek.broker.quotas.rate import Windows
 from odradek.broker.quotas.requests import RequestTimes
 from odradek.controller.quotas import (
     CONSUMER_BYTE_RATE,
@@ -17,22 +15,21 @@ from odradek.controller.quotas import (
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.broker_config import BrokerConfig
+from odradek.model.clock import Clock
 
 
 class Quotas:
-    def __init__(
-        self,
-        config: BrokerConfig,
-        now_ms: NowMs,
-        watch: Callable[[], float],
-        addresses_of: AddressesOf = as_it_is,
-    ) -> None:
-        """`watch` is for the time that requests take."""
+    def __init__(self, config: BrokerConfig, clock: Clock, addresses_of: AddressesOf = as_it_is) -> None:
+        monotonic_s = clock.monotonic_s
+
+        def now_ms() -> int:
+            return int(monotonic_s() * 1000)
+
         windows = Windows(config.quota_window_num, config.quota_window_size_seconds * 1000)
         changes = Windows(config.controller_quota_window_num, config.controller_quota_window_size_seconds * 1000)
         self.produced = ByteRates(windows, now_ms)
         self.fetched = ByteRates(windows, now_ms)
-        self.requests = RequestTimes(windows, now_ms, watch)
+        self.requests = RequestTimes(windows, now_ms, monotonic_s)
         self.mutations = MutationRates(changes, now_ms)
         self.connections = ConnectionRates(windows, now_ms, addresses_of)
 

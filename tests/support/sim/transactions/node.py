@@ -6,13 +6,11 @@ the next one begins with is the disk alone.
 
 import asyncio
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from random import Random
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from odradek.broker.broker import Broker
@@ -20,12 +18,12 @@ from odradek.broker.dispatch import Dispatch
 from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
-from odradek.coordinators import loading, runtime
 from odradek.coordinators.runtime import Surroundings
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.numbers import ProducerId
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.machine import Machine
 from odradek.records.batch import Codec
 from odradek.server.apis import Parts, served_by
 from odradek.server.coordinators import Coordinators
@@ -110,7 +108,7 @@ class Node:
         if self._rng.random() < 0.5:
             self.disk.cold.update(path for path in self.disk.tree(_DATA) if path.endswith(".log"))
         loop = SimLoop(self._events, self._enter)  # type: ignore[abstract]  # what is left out nobody calls
-        with _inside(loop, self._events):
+        with _inside(loop):
             self._running = _Running(self, loop)
             self._running.coordinators.begin()
         self.watched()
@@ -123,7 +121,7 @@ class Node:
             connection.close()
         self._open.clear()
         self.disk.die_at(0)  # what is cancelled writes nothing
-        with _inside(running.loop, self._events):
+        with _inside(running.loop):
             running.loop.end()
         self.disk.crash()
         self.killed(how)
@@ -146,7 +144,7 @@ class Node:
     def _enter(self, call: Callable[[], None]) -> None:
         if self._running is None:
             return
-        with _inside(self._running.loop, self._events), suppress(Died):
+        with _inside(self._running.loop), suppress(Died):
             call()
         if self.disk.is_dead:
             self.kill("died in a write")
@@ -174,7 +172,8 @@ class Node:
             clock=clock, flusher=flusher, tasks=cast("Any", loop), read_ahead=self.read_ahead, codec=lambda: Codec.NONE
         )
         ids = cast("ProducerIds", self._ids)
-        running.coordinators = Coordinators(broker, settings, surroundings, ids, partial(new_id, self._rng))
+        machine = Machine(files=self.disk, clock=clock, random=self._rng, children=0)
+        running.coordinators = Coordinators(broker, settings, surroundings, ids, machine.new_uuid)
         parts = Parts(
             broker=broker,
             metadata=cast("Any", None),
@@ -184,7 +183,7 @@ class Node:
             pool=cast("Any", None),
             read_ahead=cast("Any", self.read_ahead),
             tasks=cast("Any", loop),
-            clock=clock,
+            machine=machine,
             producer_ids=ids,
             groups=running.coordinators.groups,
             transactions=running.coordinators.transactions,
@@ -192,7 +191,7 @@ class Node:
             cordons=cast("Any", None),
             moves=cast("Any", None),
         )
-        quotas = Quotas(self._config, clock.now_ms, loop.time)
+        quotas = Quotas(self._config, clock)
         running.dispatch = _Dispatch(served_by(parts, quotas), cast("Any", loop), quotas.requests)
 
 
@@ -278,20 +277,13 @@ def _bytes_of(part: Any) -> bytes:
 
 
 @contextmanager
-def _inside(loop: SimLoop, events: Events) -> Iterator[None]:
-    """The loop runs, and the time that coordinators give others a turn by is that of the simulation: with that of the
-    machine a seed would be another story each time."""
+def _inside(loop: SimLoop) -> Iterator[None]:
     before = asyncio._get_running_loop()
-    clock = SimpleNamespace(monotonic=lambda: events.now_ms / 1000)
-    for module in (runtime, loading):
-        vars(module)["time"] = clock
     asyncio._set_running_loop(loop)
     try:
         yield
     finally:
         asyncio._set_running_loop(before)
-        for module in (runtime, loading):
-            vars(module)["time"] = time
 
 
 def _nothing() -> None:

@@ -54,7 +54,7 @@ def loaded(log: Log) -> tuple[TransactionStage, Summary]:
     async def read_ahead(_cold: Sequence[NotCached]) -> None:
         raise AssertionError("all of it is in memory")
 
-    return stage, asyncio.run(load(log, TRANSACTION_STATE, stage.shard, read_ahead))
+    return stage, asyncio.run(load(log, TRANSACTION_STATE, stage.shard, read_ahead, stage.clock))
 
 
 @pytest.mark.parametrize(
