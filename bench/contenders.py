@@ -5,20 +5,24 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import harness
-import load
-from raw import Raw
+from raw import Raw, batch_of
 
 from support import apache_kafka
 
+ROOT = Path(__file__).parents[1]
 _TICKS_S = os.sysconf("SC_CLK_TCK")
+_CPUCLOCK_SCHED = 2
+"""The kind of a process's CPU clock that counts nanoseconds, as clock_getcpuclockid(3) gives it on Linux."""
 _PAUSE_S = 0.002
 _START_S = 120
 _STOP_S = 60
@@ -43,9 +47,9 @@ class Running(NamedTuple):
     """From the start of the process to the first acknowledged record."""
 
     def cpu_s(self) -> float:
-        """So far, of all its threads, and of child processes that ended."""
+        """So far, of all its threads, those that ended too, and of child processes that ended."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, fields[11:15])) / _TICKS_S
+        return time.clock_gettime(~self.pid << 3 | _CPUCLOCK_SCHED) + sum(map(int, fields[13:15])) / _TICKS_S
 
     def resident_mb(self) -> float:
         lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
@@ -65,16 +69,40 @@ class Contender(Protocol):
 class Odradek:
     name = "odradek"
 
-    def __init__(self, settings: Mapping[str, str] = NO_SETTINGS) -> None:
+    def __init__(self, settings: Mapping[str, str] = NO_SETTINGS, source: Path | None = None, name: str = name) -> None:
+        """`source` is the src directory of another checkout, which then runs with the packages of this one."""
+        self.name = name
         self._settings = {**SETTINGS, **settings}
+        self._source = source
 
     def prepare(self, directory: Path) -> None:
         """It formats an empty directory itself."""
 
     def command(self, directory: Path, port: int) -> list[str]:
         listen = f"127.0.0.1:{port}"
+        source = ["env", f"PYTHONPATH={self._source}"] if self._source else []
         settings = [word for name, value in self._settings.items() for word in ("--set", f"{name}={value}")]
-        return [sys.executable, "-m", "odradek", "serve", "--data", str(directory), "--listen", listen, *settings]
+        serve = [sys.executable, "-m", "odradek", "serve", "--data", str(directory), "--listen", listen]
+        return [*source, *serve, *settings]
+
+
+def other_source(where: str) -> Path:
+    """The src directory of odradek at a commit, or of a checkout in another directory."""
+    if (Path(where) / "src" / "odradek").is_dir():
+        return (Path(where) / "src").resolve()
+    git = ["git", "-C", str(ROOT)]
+    asked = [*git, "rev-parse", "--verify", f"{where}^{{commit}}"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        sys.exit(f"{where} is neither a directory with odradek nor a commit of it")
+    checkout = ROOT / ".cache" / "bench" / found.stdout.strip()
+    if not checkout.exists():
+        archive = subprocess.run([*git, "archive", checkout.name, "src"], capture_output=True, check=True).stdout
+        fresh = checkout.with_name(f"{checkout.name}.{os.getpid()}")
+        with tarfile.open(fileobj=BytesIO(archive)) as files:
+            files.extractall(fresh, filter="data")
+        fresh.rename(checkout)
+    return checkout / "src"
 
 
 class ApacheKafka:
@@ -137,7 +165,7 @@ def running(contender: Contender, directory: Path, ending: signal.Signals = sign
 
 
 def _await_first_record(process: subprocess.Popen[bytes], address: str, output: Path) -> None:
-    batch, _ = load.batch_of(1, 100)
+    batch, _ = batch_of(1, 100)
     deadline = time.perf_counter() + _START_S
     while time.perf_counter() < deadline:
         if process.poll() is not None:

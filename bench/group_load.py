@@ -7,15 +7,16 @@ acknowledged is looked at again in the end.
 import asyncio
 import json
 import re
-import selectors
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from load import Pipe, Watch, percentiles
+import load
+from harness import Watch, percentiles
 from raw import Raw, frame_of
 
 from odradek.wire.codec import decode, encode
@@ -273,15 +274,10 @@ async def commit_rate(address: str, topic: str, consumers: int, count: int) -> d
     members = [ClassicMember(await Connection.open(address), f"c{n}-{topic}", topic, 1) for n in range(consumers)]
     await asyncio.gather(*(member.join() for member in members))
     each = count // consumers
-    pipes = [
-        Pipe(address, [frame_of(member.commit_request((0,), offset), COMMIT) for offset in range(each)], 1, each)
-        for member in members
-    ]
-    watch = Watch()
-    pump(pipes)
-    result = watch.stop()
+    frames = [frame_of(member.commit_request((0,), offset), COMMIT) for offset in range(each) for member in members]
+    result = load.pipe(address, frames, each, connections=consumers, in_flight=1)
     _check_committed(Raw(address), [member.group for member in members], each - 1)
-    return {**result, "commits_s": each * consumers / result["seconds"]}
+    return {**result, "commits_s": result["requests_s"]}
 
 
 # --- many groups
@@ -304,8 +300,9 @@ async def many(  # noqa: PLR0913 - the parameters come as JSON
     stable = watch.stop()
     after = memory_kb(pid)
     frames = [frame_of(member.heartbeat_request(), HEARTBEAT) for member in crowd]
-    _beat(address, frames, heartbeats)  # does not count
-    beaten = _beat(address, frames, heartbeats)
+    beat = partial(load.pipe, address, frames, heartbeats // 50, connections=50, in_flight=1)
+    beat()  # does not count
+    beaten = beat()
     if not all(await asyncio.gather(*(member.heartbeat() for member in crowd))):
         raise RuntimeError("a group was not stable in the end")
     for offset in range(commits):
@@ -313,17 +310,10 @@ async def many(  # noqa: PLR0913 - the parameters come as JSON
     return {
         "stable_s": stable["seconds"],
         "stable_cpu": stable["own_cpu"],
-        "heartbeats_s": heartbeats // 50 * 50 / beaten["seconds"],
+        "heartbeats_s": beaten["requests_s"],
         "heartbeats_cpu": beaten["own_cpu"],
         "member_kb": (after - before) / len(crowd),
     }
-
-
-def _beat(address: str, frames: list[bytes], count: int) -> dict[str, float]:
-    pipes = [Pipe(address, frames[n::50], 1, count // 50) for n in range(50)]
-    watch = Watch()
-    pump(pipes)
-    return watch.stop()
 
 
 def _unstable(crowd: list[ClassicMember], size: int) -> list[ClassicMember]:
@@ -405,24 +395,6 @@ def add_partitions(address: str, topic: str, count: int) -> None:
 
 
 # --- what all share
-
-
-def pump(pipes: list[Pipe]) -> None:
-    """Until all are answered."""
-    selector = selectors.DefaultSelector()
-    for pipe in pipes:
-        selector.register(pipe.sock, selectors.EVENT_READ, pipe)
-        pipe.send()
-    left = len(pipes)
-    while left:
-        for key, _ in selector.select():
-            pipe = key.data
-            pipe.receive()
-            if pipe.is_done:
-                selector.unregister(pipe.sock)
-                left -= 1
-            else:
-                pipe.send()
 
 
 def memory_kb(pid: int) -> float:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 from typing import Any
 
 RESULTS = Path(__file__).parent / "results"
@@ -41,6 +41,23 @@ def seconds(work: Callable[[], object]) -> float:
     begin = time.perf_counter()
     work()
     return time.perf_counter() - begin
+
+
+class Watch:
+    """Wall and CPU time of this process."""
+
+    def __init__(self) -> None:
+        self._cpu = time.process_time()
+        self._wall = time.perf_counter()
+
+    def stop(self) -> dict[str, float]:
+        seconds = time.perf_counter() - self._wall
+        return {"seconds": seconds, "own_cpu": (time.process_time() - self._cpu) / seconds}
+
+
+def percentiles(times: list[float]) -> dict[str, float]:
+    cuts = quantiles(times, n=100)
+    return {"p50_us": cuts[49], "p99_us": cuts[98]}
 
 
 def medians(rounds: int, *works: Callable[[], object]) -> list[float]:
@@ -114,6 +131,17 @@ def save(name: str, results: dict[str, object]) -> None:
     path = RESULTS / f"{name}.json"
     path.write_text(json.dumps({"machine": machine(), **results}, indent=1) + "\n")
     print(f"kept in {path.relative_to(Path(__file__).parent.parent)}", file=sys.stderr)
+
+
+def publish(name: str, path: Path, table: str) -> None:
+    """Put a table of Markdown where the page has the last one, between two comments."""
+    text = path.read_text()
+    begin, end = f"<!-- {name}: a table of ./run bench {name} --save -->\n", f"<!-- {name}: end -->\n"
+    before, _, rest = text.partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"{path} has no place for the table of {name}")
+    path.write_text(f"{before}{begin}{table}{end}{after}")
 
 
 def with_kept(name: str, key: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

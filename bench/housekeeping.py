@@ -29,6 +29,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import harness
+import load
 import quota_load
 from contenders import ApacheKafka, Contender, Odradek, Running, running
 from raw import Raw
@@ -42,7 +43,6 @@ from versus import (
     new_topic,
     prepared,
     progress,
-    run_load,
     show,
     work_directory,
 )
@@ -250,12 +250,11 @@ def measure_cleaning(contender: Contender, source: Path, keys: int, table: Table
 def measure_produce(contender: Contender, source: Path, table: Table) -> None:
     with dirty_broker(contender, source) as (broker, directory):
         topic, end = new_topic(broker, "other", 1), active_base(directory)
-        load = {"address": broker.address, "topic": topic, "count": LATENCY_COUNT}
-        idle = [run_load("load.py", "latency", **load)["p99_us"] for _ in range(6)][1:]  # the first one warms it up
+        idle = [p99_us(broker, topic) for _ in range(6)][1:]  # the first one warms it up
         make_dirty(broker)
         meanwhile: list[float] = []
         while True:
-            got = run_load("load.py", "latency", **load)["p99_us"]
+            got = p99_us(broker, topic)
             if is_clean(directory, end):
                 break
             meanwhile.append(got)
@@ -265,6 +264,11 @@ def measure_produce(contender: Contender, source: Path, table: Table) -> None:
     table.add(CLEANING, contender.name, median(meanwhile))
     table.add(TIMES, contender.name, median(meanwhile) / median(idle))
     progress(f"  {contender.name:13} p99 {median(idle):.0f} us idle, {median(meanwhile):.0f} us while it cleans")
+
+
+def p99_us(broker: Running, topic: str) -> float:
+    """Of single records, each sent when the one before is acknowledged."""
+    return load.produce(broker.address, topic, 1, 100, 1, count=LATENCY_COUNT, in_flight=1)["p99_us"]
 
 
 # --- the table

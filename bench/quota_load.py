@@ -8,7 +8,6 @@ Accuracy: clients that send or fetch as fast as they may, one and ten of them th
 their first request. A client is heard by the broker when its time is over, whatever it does by itself.
 """
 
-import selectors
 import socket
 import threading
 import time
@@ -18,10 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import harness
+import load
 from contenders import Odradek, Running, running
-from load import FETCH_VERSION, Pipe, batch_of, fetch_request, produce
-from raw import PRODUCE_VERSION, Raw, frame_of, produce_request
-from versus import Row, at_most, new_topic, prepared, progress, run_load, show, work_directory
+from raw import FETCH_VERSION, Raw, fetch_request, frame_of
+from versus import Row, at_most, new_topic, prepared, progress, show, work_directory
 
 from odradek.wire.codec import decode
 from odradek.wire.header import read_response_head
@@ -86,7 +85,7 @@ def set_quota(broker: Running, key: str, value: float | None) -> None:
 def cpu_us(broker: Running, topic: str, parameters: dict[str, int]) -> float:
     """For one request, of all threads."""
     before = _cpu_ns(broker.pid)
-    produce(broker.address, topic, 6, **parameters)
+    load.produce(broker.address, topic, 6, **parameters)
     return (_cpu_ns(broker.pid) - before) / parameters["count"] / 1000
 
 
@@ -105,10 +104,7 @@ def accuracy(broker: Running) -> Iterator[Row]:
         yield _row("produced", clients, flood(broker, topic, clients))
         set_quota(broker, "producer_byte_rate", None)
     topic = new_topic(broker, "fetched", 1)
-    run_load(
-        "load.py", "produce", address=broker.address, topic=topic, partitions=1, record_bytes=1_000,
-        batch_bytes=16_000, count=6_000,
-    )  # fmt: skip
+    load.produce(broker.address, topic, 1, record_bytes=1_000, batch_bytes=16_000, count=6_000)
     for clients in (1, 10):
         set_quota(broker, "consumer_byte_rate", RATE)
         yield _row("fetched", clients, drain(broker, topic, clients))
@@ -121,22 +117,8 @@ def _row(what: str, clients: int, rate: float) -> Row:
 
 
 def flood(broker: Running, topic: str, clients: int) -> float:
-    batch, _ = batch_of(16_000, 1_000)
-    request = frame_of(produce_request(topic, 0, batch, 1), PRODUCE_VERSION)
-    pipes = [Pipe(broker.address, [request], 1, 1 << 40) for _ in range(clients)]
-    selector = selectors.DefaultSelector()
-    for pipe in pipes:
-        selector.register(pipe.sock, selectors.EVENT_READ, pipe)
-    end = time.monotonic() + SECONDS
-    for pipe in pipes:
-        pipe.send()
-    while (left := end - time.monotonic()) > 0:
-        for key, _ in selector.select(left):
-            key.data.receive()
-            key.data.send()
-    for pipe in pipes:
-        pipe.sock.close()
-    return sum(pipe.answered for pipe in pipes) * len(batch) / SECONDS
+    shape = {"record_bytes": 1_000, "batch_bytes": 16_000, "connections": clients, "in_flight": 1}
+    return load.produce(broker.address, topic, 1, seconds=SECONDS, **shape)["mb_s"] * 1e6
 
 
 def drain(broker: Running, topic: str, clients: int) -> float:

@@ -1,15 +1,20 @@
 """A blocking client of Kafka's protocol for benchmarks: as little as possible between the clock and the socket."""
 
+import os
 import socket
 import time
 from struct import Struct
 from typing import TypeVar
 
+from odradek.model.numbers import Offset, TimestampMs
+from odradek.records.builder import build_batch
+from odradek.records.record import Record
 from odradek.wire.codec import decode
 from odradek.wire.frame import request_frame
 from odradek.wire.header import read_response_head
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse, DeleteTopicState
+from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from odradek.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -23,8 +28,10 @@ M = TypeVar("M", bound=Message)
 
 SIZE = Struct(">i")
 PRODUCE_VERSION = 11
+FETCH_VERSION = 12
 _BUFFER_BYTES = 64 << 20
 _LATEST = -1
+_RECORD_OVERHEAD = 13
 
 
 class Raw:
@@ -102,6 +109,24 @@ class Raw:
 
     def close(self) -> None:
         self.sock.close()
+
+
+def batch_of(batch_bytes: int, record_bytes: int) -> tuple[bytearray, int]:
+    """A batch of about that size, and how many records it has."""
+    count = max((batch_bytes - 61) // (record_bytes + _RECORD_OVERHEAD), 1)
+    now = time.time_ns() // 1_000_000
+    records = [Record(Offset(n), TimestampMs(now), None, os.urandom(record_bytes)) for n in range(count)]
+    return build_batch(records), count
+
+
+def fetch_request(topic: str, offsets: dict[int, int], max_wait_ms: int = 500, isolation: int = 0) -> FetchRequest:
+    wanted = tuple(
+        FetchPartition(partition=n, fetch_offset=offset, partition_max_bytes=1 << 20) for n, offset in offsets.items()
+    )
+    asked = (FetchTopic(topic=topic, partitions=wanted),)
+    return FetchRequest(
+        max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=50 << 20, isolation_level=isolation, topics=asked
+    )
 
 
 def produce_request(topic: str, partition: int, batch: bytes | bytearray, acks: int) -> ProduceRequest:

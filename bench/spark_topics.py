@@ -5,13 +5,12 @@
 
 import json
 import random
-import selectors
 import struct
 import sys
 import time
 from dataclasses import dataclass
 
-from load import Pipe
+import load
 from raw import PRODUCE_VERSION, Raw, frame_of, produce_request
 
 from odradek.model.numbers import Offset, TimestampMs
@@ -68,7 +67,7 @@ def fill(address: str, topic: Filled) -> int:
         for partition in range(topic.partitions)
     ]
     count = topic.rows // per_batch
-    _send(Pipe(address, requests, _IN_FLIGHT, count))
+    load.pipe(address, requests, count)
     raw = Raw(address)
     rows = sum(raw.end_offsets(topic.name, topic.partitions))
     raw.close()
@@ -88,19 +87,6 @@ def _batch(chance: random.Random, topic: Filled, count: int) -> bytes:
         key = f"{chance.getrandbits(32):08x}".encode()
         records.append(Record(Offset(number), TimestampMs(now), key, value))
     return bytes(build_batch(records, BatchSpec(codec=topic.codec)))
-
-
-def _send(pipe: Pipe) -> None:
-    with selectors.DefaultSelector() as selector:
-        key = selector.register(pipe.sock, selectors.EVENT_READ | selectors.EVENT_WRITE)
-        while not pipe.is_done:
-            for _, ready in selector.select():
-                if ready & selectors.EVENT_READ:
-                    pipe.receive()
-                wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if pipe.send() else 0)
-                if wanted != key.events:
-                    key = selector.modify(pipe.sock, wanted)
-    pipe.sock.close()
 
 
 def steady(

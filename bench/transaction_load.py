@@ -14,8 +14,8 @@ from struct import Struct
 from typing import Any
 
 import crc32c
-from load import FETCH_VERSION, Watch, batch_of, fetch_request, percentiles
-from raw import Raw, frame_of, produce_request
+from harness import Watch, percentiles
+from raw import FETCH_VERSION, Raw, batch_of, fetch_request, frame_of, produce_request
 
 from odradek.wire.codec import decode
 from odradek.wire.header import read_response_head

@@ -20,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import harness
+import load
 from contenders import ApacheKafka, Contender, Odradek, Running, running
 from raw import Raw
 from versus import (
@@ -113,8 +114,7 @@ def measure_reading(name: str, broker: Running, table: Table, scale: float) -> N
     run_load(LOAD, "transactions", address=broker.address, topic=topic, aborted_every=ABORTED_EVERY, **counts)
     for number in range(READS):
         for isolation, what in enumerate((READ, READ_COMMITTED)):
-            reading = {"partitions": PARTITIONS, "times": 10, "isolation": isolation}
-            got = run_load("load.py", "fetch", address=broker.address, topic=topic, **reading)
+            got = load.fetch(broker.address, topic, PARTITIONS, times=10, isolation=isolation)
             if number:  # one is for a broker that is not warm yet
                 table.add(what, name, got["mb_s"], got["own_cpu"])
 

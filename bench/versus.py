@@ -31,8 +31,8 @@ class Bar(NamedTuple):
 NO_BAR = Bar("", lambda _ours, _theirs: True)
 
 
-def at_least(ratio: float) -> Bar:
-    return Bar(f"at least {ratio}x", lambda ours, theirs: ours >= ratio * theirs)
+def at_least(ratio: float, text: str = "") -> Bar:
+    return Bar(text or f"at least {ratio}x", lambda ours, theirs: ours >= ratio * theirs)
 
 
 def at_most(ratio: float, text: str = "") -> Bar:
@@ -47,10 +47,17 @@ class Row:
     theirs: float
     bar: str = ""
     met: bool | None = None
-    load_cpu: float | None = None
-    """The share of a CPU that the load generator took, against us."""
+    load_cpu: tuple[float, float] | None = None
+    """The cores that the load took, against either: where it is near 1, the figure says more of the load."""
+    broker_cpu: tuple[float, float] | None = None
+    """The cores that either broker took."""
+    each_us: tuple[float, float] | None = None
+    """The CPU of either broker for each `per`, in microseconds: what else runs on the machine hardly shows in it."""
+    per: str = ""
     pairs: tuple[float, float] | None = None
     """The ratio by pairs of the same round, and its standard error; see `by_pairs`."""
+    each_pairs: tuple[float, float] | None = None
+    """The same of `each_us`."""
 
     @property
     def ratio(self) -> float:
@@ -71,18 +78,35 @@ def by_pairs(ours: Sequence[float], theirs: Sequence[float]) -> tuple[float, flo
     return ratio, ratio * stdev(logs) / sqrt(len(logs))
 
 
+class BrokerCpu(NamedTuple):
+    """What a broker took while a load ran."""
+
+    cores: float
+    each_us: float
+    per: str
+
+
 class Table:
     """Figures by row and broker, over the rounds; or by row and whatever else is compared."""
 
     def __init__(self, ours: str = OURS, theirs: str = THEIRS) -> None:
         self.ours, self.theirs = ours, theirs
-        self._values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-        self._load: dict[str, list[float]] = defaultdict(list)
+        self._values: _Values = defaultdict(lambda: defaultdict(list))
+        self._load: _Values = defaultdict(lambda: defaultdict(list))
+        self._cores: _Values = defaultdict(lambda: defaultdict(list))
+        self._each_us: _Values = defaultdict(lambda: defaultdict(list))
+        self._per: dict[str, str] = {}
 
-    def add(self, what: str, broker: str, value: float, load_cpu: float | None = None) -> None:
+    def add(
+        self, what: str, broker: str, value: float, load_cpu: float | None = None, cpu: BrokerCpu | None = None
+    ) -> None:
         self._values[what][broker].append(value)
-        if load_cpu is not None and broker == self.ours:
-            self._load[what].append(load_cpu)
+        if load_cpu is not None:
+            self._load[what][broker].append(load_cpu)
+        if cpu is not None:
+            self._cores[what][broker].append(cpu.cores)
+            self._each_us[what][broker].append(cpu.each_us)
+            self._per[what] = cpu.per
 
     def has(self, what: str) -> bool:
         return what in self._values
@@ -94,9 +118,28 @@ class Table:
     def row(self, what: str, unit: str, bar: Bar) -> Row:
         values = [self._values[what][name] for name in (self.ours, self.theirs)]
         ours, theirs = map(median, values)
-        load = median(self._load[what]) if self._load[what] else None
-        met = bar.is_met(ours, theirs) if bar.text else None
-        return Row(what, unit, ours, theirs, bar.text, met, load, by_pairs(*values))
+        return Row(
+            what,
+            unit,
+            ours,
+            theirs,
+            bar.text,
+            bar.is_met(ours, theirs) if bar.text else None,
+            self._both(self._load, what),
+            self._both(self._cores, what),
+            self._both(self._each_us, what),
+            self._per.get(what, ""),
+            by_pairs(*values),
+            by_pairs(*(self._each_us[what][name] for name in (self.ours, self.theirs))) if what in self._per else None,
+        )
+
+    def _both(self, values: "_Values", what: str) -> tuple[float, float] | None:
+        if what not in values:
+            return None
+        return median(values[what][self.ours]), median(values[what][self.theirs])
+
+
+_Values = defaultdict[str, defaultdict[str, list[float]]]
 
 
 @contextmanager
@@ -138,11 +181,58 @@ def new_topic(broker: Running, name: str, partitions: int) -> str:
 
 
 def show(rows: list[Row], ours: str = OURS, theirs: str = THEIRS) -> None:
-    lines: list[tuple[str, ...]] = [("", ours, theirs, "ratio", "by pairs", "bar", "load's CPU")]
+    lines: list[tuple[str, ...]] = [
+        ("", ours, theirs, "ratio", "by pairs", "bar", "CPU of the broker", "its cores", "the load's")
+    ]
     for row in rows:
-        bar = row.bar if row.met is None else f"{row.bar}: {'met' if row.met else 'MISSED'}"
-        load = "" if row.load_cpu is None else f"{row.load_cpu:.2f}"
-        values = [f"{harness.number(value)} {row.unit}" for value in (row.ours, row.theirs)]
         pairs = "" if row.pairs is None else f"{row.pairs[0]:.2f} +- {row.pairs[1]:.2f}"
-        lines.append((row.what, *values, f"{row.ratio:.2f}", pairs, bar, load))
+        cpu = each(row) and f"{each(row)} us for {row.per}"
+        lines.append(
+            (
+                row.what,
+                *figures(row),
+                f"{row.ratio:.2f}",
+                pairs,
+                verdict(row),
+                cpu,
+                *map(_cores, (row.broker_cpu, row.load_cpu)),
+            )
+        )
     harness.print_table(lines)
+
+
+def markdown(rows: list[Row], ours: str, theirs: str, *, with_cores: bool) -> str:
+    """The table as README.md and docs/speed.md have it."""
+    titles = [
+        "",
+        ours,
+        theirs,
+        "ratio",
+        "bar",
+        "CPU of the broker",
+        *(["its cores", "the load's"] if with_cores else []),
+    ]
+    lines = [titles, ["---"] * len(titles)]
+    for row in rows:
+        cpu = each(row) and f"{each(row)} us for {row.per}"
+        cores = [_cores(row.broker_cpu), _cores(row.load_cpu)] if with_cores else []
+        lines.append(
+            [row.what, *figures(row), f"{row.ratio:.2f}", verdict(row).replace("MISSED", "**missed**"), cpu, *cores]
+        )
+    return "".join(f"| {' | '.join(line)} |\n".replace("|  |", "| |") for line in lines)
+
+
+def figures(row: Row) -> list[str]:
+    return [f"{harness.number(value)} {row.unit}" for value in (row.ours, row.theirs)]
+
+
+def verdict(row: Row) -> str:
+    return row.bar if row.met is None else f"{row.bar}: {'met' if row.met else 'MISSED'}"
+
+
+def each(row: Row) -> str:
+    return "" if row.each_us is None else " next to ".join(f"{value:,.1f}" for value in row.each_us)
+
+
+def _cores(both: tuple[float, float] | None) -> str:
+    return "" if both is None else " / ".join(f"{value:.2f}" for value in both)
