@@ -92,23 +92,31 @@ def measure_load(plan: Plan, table: Table) -> None:
 
 
 def one_round(brokers: dict[str, Running], works: list[Work], number: int, table: Table) -> None:
-    topics: dict[tuple[str, str], str] = {}
     before = {name: broker.cpu_s() for name, broker in brokers.items()}
+    topic = ""
     for position, work in enumerate(works):
+        if not work.reads:
+            delete_topic(brokers, topic)
+            topic = f"bench-{number}-{position}"
         for name, broker in sorted(brokers.items(), reverse=bool((number + position) % 2)):
-            new = f"bench-{number}-{position}"
-            topic = topics[work.reads, name] if work.reads else new_topic(broker, new, work.partitions)
-            topics[work.what, name] = topic
+            if not work.reads:
+                new_topic(broker, topic, work.partitions)
             os.sync()  # or what was written or deleted for one gets to the disk at the other's cost
             result, cpu = run(work, broker, topic)
             table.add(work.what, name, result[work.figure], result["own_cpu"], cpu)
             if work.second_bar:
                 table.add(work.second, name, result["p99_us"], result["own_cpu"], cpu)
             progress(f"  {name:16} {work.what:45} {result[work.figure]:12,.1f} {work.unit:4} {cpu.each_us:9,.2f} us")
+    delete_topic(brokers, topic)
     for name, broker in brokers.items():
         table.add(CPU, name, broker.cpu_s() - before[name])
+
+
+def delete_topic(brokers: dict[str, Running], topic: str) -> None:
+    """At once: its memory is there for the next one, which would be slower where the machine has to find some."""
+    for broker in brokers.values() if topic else ():
         raw = Raw(broker.address)
-        raw.delete_topics(sorted({topic for (_, owner), topic in topics.items() if owner == name}))
+        raw.delete_topics([topic])
         raw.close()
 
 
