@@ -1,15 +1,16 @@
 """odradek next to Apache Kafka, on the same machine with the same load: ./run bench broker
 
 Both are started in turn, then both are up, and every piece of work is done on one and then on the other, round by
-round, after a round that does not count, in which Java compiles. The load is a program in C (load.c), or librdkafka
-(rdkafka_load.py), in a process of its own. The table has medians; beside each figure stands what it took of the CPU: of
-the broker for each request, megabyte or record, and of broker and load in cores, which tells who was at their limit.
+round, after a round that does not count, in which Java compiles (with a --scale below 1 it has not done so). The load
+is a program in C (load.c), or librdkafka (rdkafka_load.py), in a process of its own. The table has medians; beside each
+figure stands what it took of the CPU: of the broker for each request, megabyte or thousand records, and of broker and
+load in cores, which tells who was at their limit.
 
 With --against, odradek at another commit, or in another checkout, takes the place of Apache Kafka, and nothing may be
 more than 3 % worse: by the ratio of pairs of the same round, where there are four rounds or more. Rounds differ by more
 than that, so many short ones tell most: `./run bench broker --against COMMIT --scale 0.3 --rounds 12`.
 
-Needs Apache Kafka (Java and, at first, Maven), a C compiler, and about 12 GB in the temporary directory. Without a
+Needs Apache Kafka (Java and, at first, Maven), a C compiler, and about 4 GB in the temporary directory. Without a
 compiler it measures what librdkafka can, and says so. Takes a quarter of an hour.
 """
 

@@ -82,6 +82,8 @@ def machine() -> dict[str, str]:
         "python": platform.python_version(),
         "crc32c": version("crc32c"),
         "cramjam": version("cramjam"),
+        "uvloop": version("uvloop"),
+        "confluent_kafka": version("confluent-kafka"),
         "commit": _commit(),
     }
 
