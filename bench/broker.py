@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from math import inf
 
 import harness
 import load
@@ -202,13 +203,13 @@ def held_against_itself(rows: list[Row]) -> Iterator[Row]:
 
 
 def _no_worse(row: Row) -> Row:
-    """Missed only where it is beyond the bar by twice the error."""
-    ratio, error = row.pairs or (row.ratio, 0.0)
+    """Missed where it is beyond the bar by twice the error, open where it is so by less, or nobody knows the error."""
+    ratio, error = row.pairs or (row.ratio, inf)
     is_rate = row.unit.endswith("/s")
     worse = 1 / ratio if is_rate else ratio
-    met = worse <= WORSE_MAX or (False if worse - 2 * error > WORSE_MAX else None)
+    met = True if worse <= WORSE_MAX else False if worse - 2 * error > WORSE_MAX else None
     bar = f"at most 3 % {'less' if is_rate else 'more'}"
-    return replace(row, bar=bar if met is not None else f"{bar}: more rounds would tell", met=met)
+    return replace(row, bar=f"{bar}: open" if met is None else bar, met=met)
 
 
 def contenders_of(options: argparse.Namespace) -> list[Contender]:
