@@ -8,7 +8,7 @@ load in cores, which tells who was at their limit.
 
 With --against, odradek at another commit, or in another checkout, takes the place of Apache Kafka, and nothing may be
 more than 3 % worse: by the ratio of pairs of the same round, where there are four rounds or more. Rounds differ by more
-than that, so many short ones tell most: `./run bench broker --against COMMIT --scale 0.3 --rounds 12`.
+than that, so many short ones tell most: `./run bench broker --against COMMIT --scale 0.1 --rounds 30`.
 
 Needs Apache Kafka (Java and, at first, Maven), a C compiler, and about 4 GB in the temporary directory. Without a
 compiler it measures what librdkafka can, and says so. Takes a quarter of an hour.
