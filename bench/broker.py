@@ -8,7 +8,7 @@ load in cores, which tells who was at their limit.
 
 With --against, odradek at another commit, or in another checkout, takes the place of Apache Kafka, and nothing may be
 more than 3 % worse: by the ratio of pairs of the same round, where there are four rounds or more. Rounds differ by more
-than that, so many short ones tell most: `./run bench broker --against COMMIT --scale 0.1 --rounds 30`.
+than that, so many short ones tell most: `--against COMMIT --only load --scale 0.1 --rounds 30`.
 
 Needs Apache Kafka (Java and, at first, Maven), a C compiler, and about 4 GB in the temporary directory. Without a
 compiler it measures what librdkafka can, and says so. Takes a quarter of an hour.
@@ -231,8 +231,8 @@ def main() -> None:
     )
     parser.add_argument("--scale", type=float, default=1.0, help="of how much is sent in a round (default 1)")
     options = parser.parse_args()
-    if options.save and options.only:
-        parser.error("--save keeps the whole table: not with --only")
+    if options.save and not options.against and (options.only or options.scale != 1):
+        parser.error("--save publishes the whole table, of brokers that are warm: not with --only or --scale")
     try:
         load.program()
         has_compiler, works = True, [*raw_works(options.scale), *rdkafka_works(options.scale)]

@@ -2,7 +2,8 @@
  *
  *   load pipe ADDRESS CONNECTIONS IN_FLIGHT COUNT SECONDS < requests
  *       Frames of requests, dealt out to the connections and sent in turn, with IN_FLIGHT of them under way on each,
- *       until each has sent COUNT or SECONDS are over. Answers to Produce 9 to 12 must have no error and growing offsets.
+ *       until each has sent COUNT or SECONDS are over. Answers to Produce 9 to 12 must have no error, and offsets
+ *       that grow.
  *   load fetch ADDRESS TOPIC TIMES ISOLATION END...
  *       All partitions of a topic from 0 to END, TIMES times, as a consumer with default settings asks for them.
  *   load pace ADDRESS TOPIC RECORDS COUNT INTERVAL_US OFFSET < request
