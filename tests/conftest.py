@@ -5,11 +5,14 @@ import json
 import os
 import signal
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from support.failures import collected
 
 # Fresh examples on every run, and a failure prints the line that repeats it. No test may fail because the machine was
 # slow: no deadline, and no complaint about the time that making examples takes.
@@ -72,6 +75,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_xdist_auto_num_workers() -> int:
     """One more than there are cores: much of what tests do is waiting."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.fixture(autouse=True)
+def _unexpected_failures() -> Iterator[None]:
+    """No test passes where a guard kept a failure to itself. One that plants some collects them itself."""
+    with collected() as lines:
+        yield
+    assert lines == []
 
 
 @pytest.fixture(scope="session")

@@ -26,6 +26,7 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.net.listener import Listener
 from odradek.process.files import OsFiles
+from odradek.process.tasks import Tasks
 from odradek.records.batch import CRC_START, HEAD_SIZE, Codec, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record, read_records
@@ -117,7 +118,7 @@ async def broker_with(
             2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         }
         served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)
-        async with asyncio.TaskGroup() as tasks, asyncio.timeout(30):
+        async with Tasks() as tasks, asyncio.timeout(30):
             listener = Listener(Dispatch(served, tasks, quotas.requests))
             host, port = listener.open("127.0.0.1", 0)
             reader, writer = await asyncio.open_connection(host, port)

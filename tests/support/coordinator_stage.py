@@ -17,8 +17,8 @@ from odradek.model.numbers import NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerI
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.files import NotCached
+from odradek.process.tasks import Tasks
 from odradek.records.batch import Codec
-from odradek.server.tasks import Tasks
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
 from odradek.wire.messages.heartbeat import HeartbeatResponse

@@ -1,20 +1,17 @@
 """A request under way: who asked, in which version, and the way back."""
 
-import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, BrokerError, UnsupportedVersion
 from odradek.net.connection import Connection, Reply
-from odradek.process.guard import Guard
+from odradek.process.guard import Guard, report
 from odradek.wire.apis import APIS
 from odradek.wire.frame import response_frame
 from odradek.wire.schema import Message, has_field, replace
 
 if TYPE_CHECKING:
     from odradek.broker.quotas.requests import RequestTimes
-
-logger = logging.getLogger(__name__)
 
 ANONYMOUS = "ANONYMOUS"
 """The user of a client that has not said who it is. None can, yet."""
@@ -72,17 +69,23 @@ class Call(NamedTuple):
         if isinstance(error, (BadRequest, UnsupportedVersion)):
             self.reply.refuse(str(error))
             return
+        self.report(error)
         api = APIS.get(self.api_key)
-        fields = {
-            "api": api.name if api else self.api_key,
-            "version": self.version,
-            "client": self.client_id,
-            "correlation_id": self.correlation_id,
-            "peer": self.connection.peer_name,
-        }
-        logger.error("a request failed in a way that nobody expected", exc_info=error, extra=fields)
         if api is None or self.reply.parts is not None or not has_field(api.response, "error_code", self.version):
             self.reply.refuse("internal error")
             return
         code = error.code if isinstance(error, BrokerError) else ErrorCode.UNKNOWN_SERVER_ERROR
         self._send(replace(api.response(), error_code=code))
+
+    def report(self, error: Exception) -> None:
+        """Log an error that nobody handled, of what is not answered to the client."""
+        api = APIS.get(self.api_key)
+        report(
+            error,
+            "a request",
+            api=api.name if api else self.api_key,
+            version=self.version,
+            client=self.client_id,
+            correlation_id=self.correlation_id,
+            peer=self.connection.peer_name,
+        )

@@ -83,10 +83,12 @@ class _Ticket:
         self._refusal = refusal
 
     def answer(self, response: Message) -> None:
-        self._call.respond(response)
+        with self._call.guard():
+            self._call.respond(response)
 
     def fail(self, error: BrokerError) -> None:
-        self._call.respond(self._refusal(error.code))
+        with self._call.guard():
+            self._call.respond(self._refusal(error.code))
 
 
 class _Awaited:

@@ -5,19 +5,17 @@ Whatever a handler raises, at once or later, ends in `Call.fail`.
 
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from odradek.broker.call import ANONYMOUS, Call
 from odradek.broker.quotas.requests import RequestTimes, Timed
 from odradek.model.errors import BadRequest, UnsupportedVersion
 from odradek.net.connection import Connection, Reply
+from odradek.process.tasks import Tasks
 from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.codec import decode
 from odradek.wire.header import RequestHead, read_request_head
 from odradek.wire.schema import Message
-
-if TYPE_CHECKING:
-    from asyncio import Task
 
 logger = logging.getLogger(__name__)
 
@@ -49,18 +47,10 @@ class Served(NamedTuple):
     """Asked first, with the body as it came."""
 
 
-class Spawns(Protocol):
-    """Runs coroutines that outlive the call that made them."""
-
-    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> "Task[None] | None":
-        """None, and nothing is run, where the node is about to end."""
-        ...
-
-
 class Dispatch:
     """The handler of all connections. `tasks` runs what must wait; it outlives the requests."""
 
-    def __init__(self, served: Mapping[int, Served], tasks: Spawns, times: RequestTimes) -> None:
+    def __init__(self, served: Mapping[int, Served], tasks: Tasks, times: RequestTimes) -> None:
         """`times` counts the time of requests, as soon as anybody has a quota of it."""
         self._served = served
         self._tasks = tasks

@@ -1,8 +1,8 @@
 """Writes the markers that end transactions in their partitions."""
 
 import logging
-from collections.abc import Coroutine, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
@@ -19,6 +19,7 @@ from odradek.model.errors import (
 )
 from odradek.model.numbers import ProducerId
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.tasks import Tasks
 from odradek.storage.log import Log
 
 logger = logging.getLogger(__name__)
@@ -33,10 +34,6 @@ class Marker(NamedTuple):
     coordinator_epoch: int
     level: int
     """Of transaction.version, by which partitions judge the epoch."""
-
-
-class Tasks(Protocol):
-    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> object: ...
 
 
 class Markers:

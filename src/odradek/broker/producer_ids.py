@@ -3,18 +3,18 @@
 import asyncio
 import logging
 
-from odradek.broker.dispatch import Spawns
 from odradek.controller import producer_ids
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import ProducerId
+from odradek.process.tasks import Tasks
 from odradek.quorum.metadata_log import MetadataLog
 
 logger = logging.getLogger(__name__)
 
 
 class ProducerIds:
-    def __init__(self, metadata: MetadataLog, broker_id: int, broker_epoch: int, tasks: Spawns) -> None:
+    def __init__(self, metadata: MetadataLog, broker_id: int, broker_epoch: int, tasks: Tasks) -> None:
         self._metadata = metadata
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch

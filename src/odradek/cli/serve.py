@@ -11,7 +11,7 @@ from odradek.cli import attached as attached_to
 from odradek.cli.main import EXIT_FAILED
 from odradek.model.broker_config import BrokerConfig, SecurityProtocol
 from odradek.model.broker_config.addresses import ANY_HOST
-from odradek.model.errors import DirectoryInUse, InvalidConfig, OdradekError, StorageFailed
+from odradek.model.errors import DirectoryInUse, InvalidConfig, NodeFailed, OdradekError
 from odradek.process.log_lines import JsonFormat, LineFormat
 from odradek.server.config import load
 from odradek.server.node import Listening, Node, NodeSetting
@@ -110,5 +110,5 @@ async def _serve(setting: NodeSetting, *, attached: bool) -> None:
     finally:
         await node.stop()
     if node.failure is not None:
-        raise StorageFailed(node.failure)
+        raise NodeFailed(node.failure)
     logger.info("stopped")

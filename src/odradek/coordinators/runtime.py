@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from odradek.coordinators.alarm import Alarm
@@ -29,6 +30,8 @@ from odradek.model.clock import Clock
 from odradek.model.errors import BrokerError, OdradekError, StorageFailed
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId, TimestampMs
 from odradek.model.settings import LONG_MAX
+from odradek.process.guard import Guard, report
+from odradek.process.tasks import Tasks
 from odradek.records.batch import BatchHead, Codec
 from odradek.records.builder import build_run
 from odradek.storage.flush import Flusher
@@ -59,7 +62,10 @@ class Led(Protocol):
 
 
 class Waiter(Hashable, Protocol):
-    """What tickets are outside of a shard: the way back to the one who asked. It hears of one outcome."""
+    """What tickets are outside of a shard: the way back to the one who asked. It hears of one outcome.
+
+    Neither method raises: others wait for the same records.
+    """
 
     def answer(self, response: Message) -> None: ...
 
@@ -76,10 +82,6 @@ class Single(Protocol[S_contra]):
     def replay(self, shard: S_contra, offset: Offset) -> None:
         """The record is in the log at this offset."""
         ...
-
-
-class Tasks(Protocol):
-    def create_task(self, work: Coroutine[Any, Any, None], *, name: str) -> object: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,13 +179,14 @@ class Runtime(Generic[S]):
             return
         self._to_load.append(place)
         if len(self._to_load) == 1:
-            self._node.tasks.create_task(self._load_all(), name="load-coordinators")
+            self._node.tasks.create_task(self._load_all(), name="load-coordinators", is_vital=True)
 
     async def _load_all(self) -> None:
         while self._to_load:
             place = self._to_load[0]
             if self._is_held(place):
-                await self._load(place)
+                with Guard(partial(self._loading_failed, place)):
+                    await self._load(place)
             self._to_load.popleft()
 
     async def _load(self, place: _Place[S]) -> None:
@@ -202,6 +205,10 @@ class Runtime(Generic[S]):
             ms = round((self._node.clock.monotonic_s() - began) * 1000)
             logger.info("a coordinator is loaded", extra={"partition": place.name, **counts, "ms": ms})
             self._activate(place)
+
+    def _loading_failed(self, place: _Place[S], error: Exception) -> None:
+        report(error, "the loading of a coordinator", partition=place.name)
+        self._fail(place)
 
     def _activate(self, place: _Place[S]) -> None:
         place.state = _State.ACTIVE
@@ -378,7 +385,8 @@ class Runtime(Generic[S]):
         if self._places.get(place.number) is not place:
             return  # it went elsewhere, while this was synced: they are due there
         for effect in decision.effects:
-            self._perform(place.number, effect)
+            with Guard(partial(report, work="an effect of a coordinator", partition=place.name, effect=effect)):
+                self._perform(place.number, effect)
 
     def _answer(self, place: _Place[S], answers: tuple[Answer, ...]) -> None:
         for ticket, response in answers:
@@ -407,7 +415,9 @@ class Runtime(Generic[S]):
         try:
             for place in sorted(self._places.values(), key=lambda place: place.timers.next_ms or 0):
                 for deadline in place.timers.due():
-                    is_done = self._carry_out(place, place.shard.expired(deadline))
+                    is_done = False
+                    with Guard(partial(report, work="a deadline of a coordinator", partition=place.name, key=deadline)):
+                        is_done = self._carry_out(place, place.shard.expired(deadline))
                     if not is_done and place.state is _State.ACTIVE and deadline not in place.timers:
                         place.timers.set(deadline, _AGAIN_MS)  # nobody else would ever take a dead member out
                     if monotonic_s() > until:

@@ -167,5 +167,9 @@ class DirectoryInUse(OdradekError):
     """Another process holds the lock of a log directory."""
 
 
+class NodeFailed(OdradekError):
+    """A node cannot go on: what it cannot live without has failed."""
+
+
 class InvalidConfig(OdradekError):
     """A setting has no such name, or a value outside its limits."""

@@ -1,7 +1,10 @@
 """A bug in one piece of work must not end another one: what catches exceptions that nobody expected."""
 
+import logging
 from collections.abc import Callable
 from types import TracebackType
+
+logger = logging.getLogger(__name__)
 
 
 class Guard:
@@ -13,7 +16,7 @@ class Guard:
     __slots__ = ("_failed",)
 
     def __init__(self, failed: Callable[[Exception], object]) -> None:
-        """`failed` has to log the exception."""
+        """`failed` has to report the exception."""
         self._failed = failed
 
     def __enter__(self) -> None:
@@ -26,3 +29,8 @@ class Guard:
             return False
         self._failed(error)
         return True
+
+
+def report(error: BaseException, work: str, **fields: object) -> None:
+    """Log an exception that nobody expected, with where it comes from."""
+    logger.error("%s failed in a way that nobody expected", work, exc_info=error, extra=fields)

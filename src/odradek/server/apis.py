@@ -8,7 +8,7 @@ from functools import partial
 from odradek.broker.broker import Broker
 from odradek.broker.coordinator_topics import CoordinatorTopics
 from odradek.broker.cordons import Cordons
-from odradek.broker.dispatch import Served, Spawns
+from odradek.broker.dispatch import Served
 from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.groups import Groups
 from odradek.broker.handlers import (
@@ -80,6 +80,7 @@ from odradek.controller.context import ContextOf
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.settings import INT_MAX
 from odradek.process.machine import Machine
+from odradek.process.tasks import Tasks
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.storage.log_dirs import LogDirs
 
@@ -95,7 +96,7 @@ class Parts:
     logs: LogDirs
     pool: Executor
     read_ahead: ReadAhead
-    tasks: Spawns
+    tasks: Tasks
     machine: Machine
     producer_ids: ProducerIds
     groups: Groups

@@ -34,6 +34,7 @@ from odradek.model.errors import InvalidConfig, StorageFailed
 from odradek.model.topic_config import TopicConfig
 from odradek.net.listener import Admission, Listener
 from odradek.process.machine import Machine
+from odradek.process.tasks import Tasks
 from odradek.quorum.formatting import Identity
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.server.admission import (
@@ -49,7 +50,6 @@ from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.identity import take_identity
 from odradek.server.lost_directories import LostDirectories
 from odradek.server.moving import moves_of
-from odradek.server.tasks import Tasks
 from odradek.server.upkeep import cleaner_setting_of, intervals_of, metadata_setting_of
 from odradek.storage.cleaning.child import run_in_child
 from odradek.storage.cleaning.cleaner import Cleaner, in_pool
@@ -191,8 +191,8 @@ class Node:
         self._stack.callback(self._close, log, logs, identity.node_id, epoch)
         self._stack.callback(self._make_the_rest, replicas)
         broker.kraft_version = log.voters.kraft_version
-        tasks = await self._stack.enter_async_context(Tasks())
-        tasks.create_task(replicas.run(), name="make-partitions")
+        tasks = await self._stack.enter_async_context(Tasks(self._fail))
+        tasks.create_task(replicas.run(), name="make-partitions", is_vital=True)
         read_ahead = ReadAhead(self._machine.files, pool)
         producer_ids = ProducerIds(log, identity.node_id, epoch, tasks)
         surroundings = CoordinatorSurroundings(
@@ -309,13 +309,13 @@ class Node:
             self.addresses.append(local)
             if each.advertised is not None:
                 parts.broker.advertise(local, each.advertised)
-        tasks.create_task(housekeeping.run(), name="housekeeping")
-        tasks.create_task(parts.moves.run(), name="moves")
+        tasks.create_task(housekeeping.run(), name="housekeeping", is_vital=True)
+        tasks.create_task(parts.moves.run(), name="moves", is_vital=True)
         cleaner = self._cleaner(parts)
         parts.metadata.subscribe(lambda delta, _: cleaner.settings_changed() if _is_of_brokers(delta) else None)
-        tasks.create_task(cleaner.run(), name="cleaner")
-        tasks.create_task(_close_idle(listener), name="idle-connections")
-        tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots")
+        tasks.create_task(cleaner.run(), name="cleaner", is_vital=True)
+        tasks.create_task(_close_idle(listener), name="idle-connections", is_vital=True)
+        tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots", is_vital=True)
 
     def _cleaner(self, parts: Parts) -> Cleaner:
         run = run_in_child if self._machine.children else in_pool(self._machine.files, parts.pool)

@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from functools import partial
 
 from odradek.model.errors import StorageFailed
+from odradek.process.guard import Guard, report
 from odradek.storage.local_log import SyncJob
 from odradek.storage.log import Log
 
@@ -74,14 +75,11 @@ class Flusher:
             self._start(log, self._syncing[log])
 
     def _start(self, log: Log, syncing: _Syncing) -> None:
-        try:
+        with Guard(partial(self._fail, log, syncing)):
             job = syncing.job = log.begin_sync()
-        except StorageFailed as error:
-            self._fail(log, syncing, error)
-            return
-        self._running += 1
-        running = asyncio.get_running_loop().run_in_executor(self._pool, log.run_sync, job)
-        running.add_done_callback(partial(self._ended, log, job))
+            running = asyncio.get_running_loop().run_in_executor(self._pool, log.run_sync, job)
+            running.add_done_callback(partial(self._ended, log, job))
+            self._running += 1
 
     def _ended(self, log: Log, job: SyncJob, running: "asyncio.Future[None]") -> None:
         self._running -= 1
@@ -92,27 +90,35 @@ class Flusher:
 
     def _conclude(self, log: Log, job: SyncJob, running: "asyncio.Future[None]") -> None:
         syncing = self._syncing[log]
-        error = running.exception()
-        if error is not None and not isinstance(error, OSError):
-            raise error
-        try:
+        with Guard(partial(self._fail, log, syncing)):
+            error = running.exception()
+            if isinstance(error, Exception) and not isinstance(error, OSError):
+                report(error, "a sync", partition=str(log.partition))
+                error = _unexpected(error)
+            elif error is not None and not isinstance(error, OSError):
+                raise error
             log.end_sync(job, error)
-        except StorageFailed as failed:
-            self._fail(log, syncing, failed)
-            return
-        _finish(syncing.current, None)
-        if syncing.following is None:
-            del self._syncing[log]
-        else:
-            syncing.current, syncing.following = syncing.following, None
-            syncing.job = None
-            self._waiting.append(log)
+            _finish(syncing.current, None)
+            if syncing.following is None:
+                del self._syncing[log]
+            else:
+                syncing.current, syncing.following = syncing.following, None
+                syncing.job = None
+                self._waiting.append(log)
 
-    def _fail(self, log: Log, syncing: _Syncing, error: StorageFailed) -> None:
+    def _fail(self, log: Log, syncing: _Syncing, error: Exception) -> None:
+        """All who wait hear of it. What nobody expected fails the log directory: what of it is safe, nobody knows."""
+        if not isinstance(error, StorageFailed):
+            report(error, "a sync", partition=str(log.partition))
+            error = log.home.fail(_unexpected(error))
         del self._syncing[log]
         for future in (syncing.current, syncing.following):
             if future is not None:
                 _finish(future, error)
+
+
+def _unexpected(error: Exception) -> OSError:
+    return OSError(f"{type(error).__name__}: {error}")
 
 
 def _finish(future: "asyncio.Future[None]", error: StorageFailed | None) -> None:

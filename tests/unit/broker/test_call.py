@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import pytest
@@ -14,6 +14,13 @@ from odradek.wire.apis import APIS
 from odradek.wire.codec import decode
 from odradek.wire.header import read_response_head
 from odradek.wire.schema import has_field
+from support.failures import collected
+
+
+@pytest.fixture(autouse=True)
+def _planted() -> Iterator[None]:
+    with collected():
+        yield
 
 
 class Connection:

@@ -10,8 +10,8 @@ from odradek.coordinators.decision import NOTHING, Answer, Decision
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import EMPTY, NOWHERE
 from odradek.model.error_code import ErrorCode
+from odradek.process.tasks import Tasks
 from odradek.records.batch import Codec
-from odradek.server.tasks import Tasks
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 from odradek.wire.records.metadata import TopicRecord
 from support.coordinator_stage import CONFIG, CoordinatorStage, Outcome, Recorder, on_stage, record

@@ -9,7 +9,7 @@ from odradek.coordinators.decision import Asked, Decision, Writer
 from odradek.coordinators.errors import NotCoordinator
 from odradek.model.errors import InvalidTxnState
 from odradek.model.numbers import ProducerId
-from odradek.server.tasks import Tasks
+from odradek.process.tasks import Tasks
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 from support.coordinator_stage import CONFIG, CoordinatorStage, Outcome, on_stage, record
 from support.disk import FaultyDisk, Op

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from odradek.model.numbers import Offset, TimestampMs
+from odradek.process.tasks import Tasks
 from odradek.records.batch import Codec
-from odradek.server.tasks import Tasks
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value
 from support.coordinator_stage import CONFIG, CoordinatorStage, Recorder, record
 from support.disk import Op

@@ -13,6 +13,7 @@ from odradek.model.numbers import Offset
 from odradek.storage.flush import RUNNING_MAX, Flusher
 from odradek.storage.log import Log
 from support.disk import FaultyDisk, Op
+from support.failures import collected
 from support.logs import SMALL, append, open_log, values
 from support.pool import ManualPool
 
@@ -203,6 +204,39 @@ def test_a_sync_that_fails_fails_the_directory_and_all_who_wait(disk: FaultyDisk
     tell(story)
     log.abandon()
     assert disk.open_handles == 0
+
+
+def fail(*_: object) -> None:
+    raise ValueError("a bug")
+
+
+@pytest.mark.parametrize("step", ["begin_sync", "run_sync", "end_sync"])
+def test_a_bug_in_a_sync_fails_the_directory_and_all_who_wait(
+    disk: FaultyDisk, log: Log, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(flusher: Flusher, pool: ManualPool) -> None:
+        append(log, "a")
+        monkeypatch.setattr(Log, step, fail)
+        first = asyncio.ensure_future(flusher.settle(log))
+        await let_others_run()
+        second = asyncio.ensure_future(flusher.settle(log))
+        await let_others_run()
+        if len(pool):
+            await run(pool)
+        for waiting in (first, second):
+            with pytest.raises(StorageFailed, match="a bug"):
+                await waiting
+        monkeypatch.undo()
+        assert log.recovery_point == 0
+        with pytest.raises(StorageFailed, match="is offline"):
+            append(log, "b")
+        await flusher.drain()
+
+    with collected() as lines:
+        tell(story)
+    assert lines[0].startswith("a sync failed in a way that nobody expected")
+    log.abandon()
+    assert step == "end_sync" or disk.open_handles == 0
 
 
 def test_a_sync_that_cannot_begin_fails_those_who_asked(disk: FaultyDisk, log: Log) -> None:

@@ -44,10 +44,12 @@ class _Part:
         return decision + happened("a group was deleted", self._group_id)
 
     def answer(self, response: Message) -> None:
-        self._hear(ErrorCode.NONE)
+        with self._call.guard():
+            self._hear(ErrorCode.NONE)
 
     def fail(self, error: BrokerError) -> None:
-        self._hear(error.code)
+        with self._call.guard():
+            self._hear(error.code)
 
     def _hear(self, code: ErrorCode) -> None:
         self._results[self._group_id] = code

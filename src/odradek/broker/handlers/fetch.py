@@ -239,7 +239,10 @@ class Fetch:
 
     def _data(self, version: int, read: _Read, *, committed: bool) -> PartitionData:
         if read.error is None and read.partition is not None:
-            return _partition_data(read, read.partition, committed=committed)
+            try:
+                return _partition_data(read, read.partition, committed=committed)
+            except BrokerError as error:  # what was aborted is read from files
+                read = read._replace(error=error)
         leader = LeaderIdAndEpoch()
         if version >= _LEADERS_SINCE and read.partition and isinstance(read.error, _LEADER_IS_TOLD):
             leader = LeaderIdAndEpoch(leader_id=self._broker.node_id, leader_epoch=read.partition.epoch)

@@ -7,6 +7,7 @@ from random import Random
 from traceback import format_exception
 
 from odradek.model.broker_config import BrokerConfig
+from support.failures import raised
 from support.sim.groups.checkers import all_checkers
 from support.sim.groups.checkers.coverage import CoverageChecker
 from support.sim.groups.checkers.settling import SettlingChecker
@@ -48,6 +49,7 @@ class Outcome:
         return "\n".join((*self.trace, f"seed {self.seed}: {self.violation}", f"./run sim --seed {self.seed}"))
 
 
+@raised()
 def run(seed: int, *, migrates: bool = MIGRATES) -> Outcome:
     plan = plan_of(Random(f"plan {seed}"), migrates=migrates)
     world = World(seed, plan.weather, _CONFIG)

@@ -5,7 +5,6 @@ the next one begins with is the disk alone.
 """
 
 import asyncio
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -31,7 +30,7 @@ from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.wire.header import RequestHead, read_request_head
+from odradek.wire.header import read_request_head
 from support.disk import Died, FaultyDisk
 from support.sim.events import Events, WallClock
 from support.sim.groups.broker import new_id
@@ -192,7 +191,7 @@ class Node:
             moves=cast("Any", None),
         )
         quotas = Quotas(self._config, clock)
-        running.dispatch = _Dispatch(served_by(parts, quotas), cast("Any", loop), quotas.requests)
+        running.dispatch = Dispatch(served_by(parts, quotas), cast("Any", loop), quotas.requests)
 
 
 class _Running:
@@ -205,15 +204,6 @@ class _Running:
     def __init__(self, node: Node, loop: SimLoop) -> None:
         self.loop = loop
         node.wire(self)
-
-
-class _Dispatch(Dispatch):
-    """What nobody expected ends the run."""
-
-    def _report(self, connection: "NetConnection", head: RequestHead | None) -> None:
-        error = sys.exc_info()[1]
-        assert error is not None
-        raise error
 
 
 class _ProducerIds:

@@ -9,6 +9,7 @@ from traceback import format_exception
 from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.topic_partition import TopicPartition
+from support.failures import raised
 from support.sim.groups.watching import Violation
 from support.sim.transactions.applications import Slot
 from support.sim.transactions.checkers.delivery import (
@@ -147,6 +148,7 @@ class Run:
         check_order(committed, self.plan.stages[0].spread if len(self.plan.stages) > 1 else 1)
 
 
+@raised()
 def run(seed: int, *, is_synced: bool = False) -> Outcome:
     """`is_synced` has all topics sync each record before anybody is told of it."""
     history = Run(seed, is_synced=is_synced)

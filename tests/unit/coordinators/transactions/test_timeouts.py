@@ -20,8 +20,8 @@ from odradek.metadata.image import EMPTY
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.numbers import LeaderEpoch, ProducerId
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.tasks import Tasks
 from odradek.records.batch import Codec
-from odradek.server.tasks import Tasks
 from odradek.storage.flush import Flusher
 from odradek.wire.stored import TRANSACTION_STATE
 from support.clock import ManualClock
