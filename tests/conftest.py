@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import signal
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support.failures import collected
+from support.stalls import watched
 
 # Fresh examples on every run, and a failure prints the line that repeats it. No test may fail because the machine was
 # slow: no deadline, and no complaint about the time that making examples takes.
@@ -83,6 +85,26 @@ def _unexpected_failures() -> Iterator[None]:
     with collected() as lines:
         yield
     assert lines == []
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _stalls() -> Iterator[list[str]]:
+    """Of the loops of nodes in this process. Where no test imports the node, none can run."""
+    node = sys.modules.get("odradek.server.node")
+    if node is None:
+        yield []
+        return
+    with watched(node.Node) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def _no_stalls(_stalls: list[str]) -> Iterator[None]:
+    """No test passes in which the loop of a node was held."""
+    yield
+    found = list(_stalls)
+    _stalls.clear()
+    assert not found, "\n".join(found)
 
 
 @pytest.fixture(scope="session")

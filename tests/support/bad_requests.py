@@ -45,9 +45,10 @@ class Case(NamedTuple):
 
 
 async def outcome(address: tuple[str, int], case: Case) -> int | str:
+    request = await asyncio.to_thread(case.make)
     reader, writer = await asyncio.open_connection(*address)
     try:
-        writer.write(case.make())
+        writer.write(request)
         size = int.from_bytes(await reader.readexactly(4), "big")
         _, body = read_response_head(memoryview(await reader.readexactly(size)), case.kind, case.version)
         return _code_of(decode(case.kind, case.version, body))
