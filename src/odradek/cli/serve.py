@@ -13,6 +13,7 @@ from odradek.model.broker_config import BrokerConfig, SecurityProtocol
 from odradek.model.broker_config.addresses import ANY_HOST
 from odradek.model.errors import DirectoryInUse, InvalidConfig, NodeFailed, OdradekError
 from odradek.process.log_lines import JsonFormat, LineFormat
+from odradek.process.stalls import StallMeter
 from odradek.server.config import load
 from odradek.server.node import Listening, Node, NodeSetting
 
@@ -100,14 +101,17 @@ async def _serve(setting: NodeSetting, *, attached: bool) -> None:
         loop.add_signal_handler(number, stop.set)
     if attached:
         attached_to.watch(stop)
+    meter = StallMeter(loop)
     node = await Node.start(setting, when_failed=stop.set)
     try:
         address = "{}:{}".format(*node.address)
         logger.info("serving", extra={"address": address, "data": ",".join(setting.directories)})
         if attached:
             print(address, flush=True)
+        meter.start()
         await stop.wait()
     finally:
+        meter.stop()
         await node.stop()
     if node.failure is not None:
         raise NodeFailed(node.failure)
