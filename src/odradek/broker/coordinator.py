@@ -83,12 +83,10 @@ class _Ticket:
         self._refusal = refusal
 
     def answer(self, response: Message) -> None:
-        with self._call.guard():
-            self._call.respond(response)
+        self._call.answer(response)
 
     def fail(self, error: BrokerError) -> None:
-        with self._call.guard():
-            self._call.respond(self._refusal(error.code))
+        self._call.answer(self._refusal(error.code))
 
 
 class _Awaited:
