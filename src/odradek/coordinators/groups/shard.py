@@ -43,7 +43,7 @@ class GroupShard:
         """What deletes a group with its offsets. Raises a BrokerError if it is not there, or has members."""
         group = self.groups.get(group_id)
         if group is None:
-            raise GroupNotFound(f"there is no group {group_id}")
+            raise GroupNotFound(f"Group {group_id} not found")
         group.check_delete()
         return (*self.offsets.delete_all(group_id), *group.tombstones())
 

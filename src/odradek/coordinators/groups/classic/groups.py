@@ -92,7 +92,7 @@ class ClassicGroups:
     def _heartbeat(self, request: HeartbeatRequest) -> None:
         group = self._table.find(request.group_id)
         if group is None:
-            raise UnknownMember(f"there is no group {request.group_id}")
+            raise UnknownMember(f"Group {request.group_id} not found")
         member = group.member(request.member_id, request.group_instance_id)
         if request.generation_id != group.generation:
             raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}")

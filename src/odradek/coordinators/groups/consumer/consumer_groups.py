@@ -213,8 +213,10 @@ class ConsumerGroups:
     def _group(self, group_id: str) -> ConsumerGroup:
         """Raises GroupNotFound."""
         group = self._groups.get(group_id)
+        if group is None:
+            raise GroupNotFound(f"Group {group_id} not found")
         if not isinstance(group, ConsumerGroup):
-            raise GroupNotFound(f"there is no consumer group {group_id!r}")
+            raise GroupNotFound(f"Group {group_id} is not a consumer group")
         return group
 
     def _group_to_join(self, group_id: str) -> tuple[ConsumerGroup, tuple[Stored, ...]]:
@@ -226,4 +228,4 @@ class ConsumerGroups:
             return ConsumerGroup(group_id), ()
         if group.kind is GroupKind.CLASSIC and group.state_name == "Empty":
             return ConsumerGroup(group_id), tuple(group.tombstones())
-        raise GroupNotFound(f"group {group_id!r} is a {group.kind.value} group with members")
+        raise GroupNotFound(f"Group {group_id} is not a consumer group: it is a {group.kind.value} group with members")

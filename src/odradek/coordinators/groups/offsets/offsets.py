@@ -81,8 +81,8 @@ class Offsets:
             if epoch < 0:
                 return None  # by a client that assigns itself: the group begins with what it commits
             if version >= _EPOCHS_SINCE:
-                raise GroupNotFound(f"there is no group {request.group_id}")
-            raise IllegalGeneration(f"there is no group {request.group_id}")
+                raise GroupNotFound(f"Group {request.group_id} not found")
+            raise IllegalGeneration(f"Group {request.group_id} not found")
         member = Member(request.member_id, epoch, request.group_instance_id)
         check = group.check_commit(member, version, transactional=False)
         self._classic.heard_of(group, request.member_id)
@@ -137,7 +137,7 @@ class Offsets:
     def delete(self, asked: Asked, request: OffsetDeleteRequest) -> Decision:
         group = self._groups.get(request.group_id)
         if group is None:
-            raise GroupNotFound(f"there is no group {request.group_id}")
+            raise GroupNotFound(f"Group {request.group_id} not found")
         group.check_offset_delete()
         return delete(asked, request, group, self._context.image(), self.has)
 
@@ -209,7 +209,7 @@ class Offsets:
         table: OffsetTable | None = self._table
         try:
             if group is None:
-                raise GroupNotFound(f"there is no group {request.group_id}")
+                raise GroupNotFound(f"Group {request.group_id} not found")
             anonymous = request.member_id is None and request.member_epoch < 0
             group.check_offset_fetch(None if anonymous else Member(request.member_id or "", request.member_epoch))
         except GroupNotFound:

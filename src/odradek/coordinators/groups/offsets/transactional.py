@@ -104,7 +104,7 @@ class TransactionalCommits:
         if group is None:
             if request.generation_id < 0:
                 return None  # the group begins with what is committed
-            raise IllegalGeneration(f"there is no group {request.group_id}")
+            raise IllegalGeneration(f"Group {request.group_id} not found")
         member = Member(request.member_id, request.generation_id, request.group_instance_id)
         return group.check_commit(member, version, transactional=True)
 
