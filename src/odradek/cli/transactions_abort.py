@@ -40,7 +40,7 @@ def add_arguments(verbs: Verbs) -> None:
 
 def complaint(transactional_id: str, error: ClientError) -> str:
     if isinstance(error, Refused) and error.code is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
-        return f"there is no transactional id {transactional_id}"
+        return f"transactional id {transactional_id} could not be found"
     return f"{transactional_id}: {error}"
 
 

@@ -50,7 +50,7 @@ class Scope:
         if self.topic is not None:
             error = view.topics[self.topic].error
             if error is not None and error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                raise Refused(error.code, f"there is no topic {self.topic}")
+                raise Refused(error.code, f"Topic '{self.topic}' does not exist")
             if error is not None:
                 raise error
             if self.partition is not None and self.partition >= len(view.topics[self.topic].partitions):

@@ -40,6 +40,24 @@ _PASSING = frozenset(
     }
 )
 
+_TEXTS = {
+    ErrorCode.REQUEST_TIMED_OUT: "the request timed out",
+    ErrorCode.OFFSET_METADATA_TOO_LARGE: "the metadata of the offset is too large",
+    ErrorCode.ILLEGAL_GENERATION: "the group's generation id is not valid",
+    ErrorCode.UNKNOWN_MEMBER_ID: "the coordinator is not aware of this member",
+    ErrorCode.REBALANCE_IN_PROGRESS: "the group is rebalancing",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed",
+    ErrorCode.INVALID_TXN_STATE: "the transaction is in an invalid state for this",
+    ErrorCode.NON_EMPTY_GROUP: "the group is not empty",
+    ErrorCode.GROUP_ID_NOT_FOUND: "the group id does not exist",
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "the group is actively subscribed to the topic",
+    ErrorCode.PRODUCER_FENCED: "there is a newer producer with the same transactional id",
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "the transactional id could not be found",
+}
+"""What is said of errors that come without a text: most APIs have no field for one."""
+
 
 class ClientError(OdradekError):
     """The root of what this package raises."""
@@ -100,7 +118,8 @@ class Refused(ClientError):
     def __init__(self, code: int, message: str | None = None) -> None:
         known = ErrorCode(code) if code in ErrorCode.__members__.values() else ErrorCode.UNKNOWN_SERVER_ERROR
         name = known.name if known == code else f"error {code}"
-        super().__init__(f"{message} ({name})" if message else name)
+        text = message or _TEXTS.get(known)
+        super().__init__(f"{text} ({name})" if text else name)
         self.code = known
         self.message = message
         self.is_passing = known in _PASSING
