@@ -9,8 +9,8 @@ from odradek.coordinators.groups.consumer import records
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment
 from odradek.coordinators.groups.consumer.member import ConsumerMember, Partitions, Subscription
 from odradek.coordinators.groups.consumer.topics import TopicView
+from odradek.coordinators.groups.embedded import by_id, read_assignment, read_subscription
 from odradek.coordinators.groups.errors import GroupNotFound
-from odradek.coordinators.groups.migration.embedded import by_id, read_assignment, read_subscription
 from odradek.metadata.image import Topics
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.errors import BadRequest
