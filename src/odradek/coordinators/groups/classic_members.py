@@ -14,7 +14,7 @@ from odradek.coordinators.groups.classic.answers import join_refused
 from odradek.coordinators.groups.classic.group import CONSUMER
 from odradek.coordinators.groups.classic.joining import ID_REQUIRED_SINCE, rebalance_timeout_ms
 from odradek.coordinators.groups.classic.leaving import leave_response, leaving_members, left
-from odradek.coordinators.groups.classic.syncing import check_said
+from odradek.coordinators.groups.classic.syncing import check_protocol_given
 from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
@@ -55,10 +55,10 @@ class ClassicMembers:
         subscription = _subscription(request)
         after = _updated(before, asked, request, subscription)
         change = self._consumer.change(group, replaced)
-        now = change.work_through(before, after, owned(subscription, self._context.image().topics))
+        now = change.update_member(before, after, owned(subscription, self._context.image().topics))
         self._timers.cancel(Deadline(Due.CONSUMER_JOIN, group.group_id, now.member_id))
         self._timers.set(Deadline(Due.CONSUMER_SYNC, group.group_id, now.member_id), now.rebalance_timeout_ms)
-        self._expect(group, now)
+        self._reschedule_session(group, now)
         return change.answer(asked, joined(now, now.epoch))
 
     def check_join(self, request: JoinGroupRequest, group: ConsumerGroup) -> None:
@@ -91,7 +91,7 @@ class ClassicMembers:
     # --- syncing
 
     def sync(self, asked: Asked, request: SyncGroupRequest, group: ConsumerGroup) -> Decision:
-        check_said(asked, request)
+        check_protocol_given(asked, request)
         member = _member(group, request.member_id, request.group_instance_id, request.generation_id)
         assert member.classic is not None
         favourite = member.classic.supported_protocols[0]
@@ -101,7 +101,7 @@ class ClassicMembers:
         if group.target_epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
             self._call(group, member)
         self._timers.cancel(Deadline(Due.CONSUMER_SYNC, group.group_id, member.member_id))
-        self._expect(group, member)
+        self._reschedule_session(group, member)
         response = SyncGroupResponse(
             protocol_type=request.protocol_type,
             protocol_name=request.protocol_name,
@@ -113,7 +113,7 @@ class ClassicMembers:
 
     def heartbeat(self, request: HeartbeatRequest, group: ConsumerGroup) -> None:
         member = _member(group, request.member_id, request.group_instance_id, request.generation_id)
-        self._expect(group, member)
+        self._reschedule_session(group, member)
         if (
             member.epoch < group.target_epoch
             or member.state is MemberState.UNREVOKED_PARTITIONS
@@ -137,7 +137,7 @@ class ClassicMembers:
 
     # --- deadlines
 
-    def _expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+    def _reschedule_session(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """To hear of the member within its session."""
         assert member.classic is not None
         session = Deadline(Due.CONSUMER_SESSION, group.group_id, member.member_id)

@@ -12,7 +12,7 @@ from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.classic_members import ClassicMembers
 from odradek.coordinators.groups.consumer.answers import refused
-from odradek.coordinators.groups.consumer.consumer_groups import THROWN_OUT_FOR, ConsumerGroups
+from odradek.coordinators.groups.consumer.consumer_groups import EXPIRY_REASONS, ConsumerGroups
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.consumer.member import JOINING
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
@@ -107,6 +107,6 @@ class GroupMembership:
     def expired(self, deadline: Deadline) -> Decision:
         if deadline.due is Due.DOWNGRADED:
             return self._migration.downgraded(deadline.group_id)
-        if deadline.due in THROWN_OUT_FOR:
+        if deadline.due in EXPIRY_REASONS:
             return self._migration.with_downgrade(deadline.group_id, self._consumer.expired(deadline))
         return self._classic.expired(deadline)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from odradek.coordinators.decision import NOTHING, Answer, Asked, Decision
-from odradek.coordinators.groups.classic.answers import turned_away
+from odradek.coordinators.groups.classic.answers import answers_to_waiting
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.classic.member import Protocol
@@ -79,7 +79,7 @@ class Migration:
             return decision
         answers: list[Answer] = []
         for member in group.members.values():
-            answers += turned_away(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+            answers += answers_to_waiting(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
             session = Deadline(Due.CONSUMER_SESSION, group.group_id, member.member_id)
             self._context.timers.set(session, member.session_timeout_ms)
         event = happened("a group moved to the consumer protocol", group.group_id, members=len(group.members) + 1)
@@ -129,7 +129,7 @@ class Migration:
         moved = downgraded(group, left, partitions, topics, now_ms, rebalances=rebalances)
         self._downgrades[group.group_id] = _Downgrade(moved.protocols, rebalances)
         for member_id in group.members:
-            self._consumer.expect_nothing(group, member_id)
+            self._consumer.cancel_timers(group, member_id)
         # What follows is up to the classic group, which is there once these records are.
         self._context.timers.set(Deadline(Due.DOWNGRADED, group.group_id), 0)
         event = happened("a group moved to the classic protocol", group.group_id, members=len(left))
@@ -141,6 +141,6 @@ class Migration:
         if downgrade is None or group is None:
             return NOTHING
         if isinstance(group, ConsumerGroup):
-            self._consumer.expect_all(group)  # it could not be written, so all is as it was
+            self._consumer.schedule_timers(group)  # it could not be written, so all is as it was
             return NOTHING
-        return self._classic.taken_over(group_id, downgrade.protocols, rebalances=downgrade.rebalances)
+        return self._classic.begin_after_downgrade(group_id, downgrade.protocols, rebalances=downgrade.rebalances)
