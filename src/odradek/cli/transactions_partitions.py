@@ -101,10 +101,12 @@ def show_producers(options: argparse.Namespace) -> int:
     scope = Scope(options.topic, options.partition, options.broker)
 
     async def work(client: Client) -> int:
-        told = await describe_producers(client, scope.chosen(await client.look_up([options.topic])), options.broker)
+        described = await describe_producers(
+            client, scope.chosen(await client.look_up([options.topic])), options.broker
+        )
         rows = [
             (partition, producer)
-            for partition, producers in told.items()
+            for partition, producers in described.items()
             if not isinstance(producers, ClientError)
             for producer in producers
         ]
@@ -114,7 +116,7 @@ def show_producers(options: argparse.Namespace) -> int:
         elif rows:
             cells = [(*partition, *_cells(producer)) for partition, producer in rows]
             _show(_PRODUCERS, cells)
-        return _complain((each, outcome) for each, outcome in told.items() if isinstance(outcome, ClientError))
+        return _complain((each, outcome) for each, outcome in described.items() if isinstance(outcome, ClientError))
 
     return reaching.run(options, work)
 

@@ -8,7 +8,7 @@ from odradek.model.errors import OdradekError
 
 # Kafka's own clients try these again: 4.3's RetriableException, without CORRUPT_MESSAGE, as the same bytes do not get
 # better.
-_PASSING = frozenset(
+_RETRIABLE = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.LEADER_NOT_AVAILABLE,
@@ -62,14 +62,14 @@ _TEXTS = {
 class ClientError(OdradekError):
     """The root of what this package raises."""
 
-    is_passing = False
+    is_retriable = False
     """Whether the same request may work a moment later."""
 
 
 class Unreachable(ClientError):
     """No connection could be made."""
 
-    is_passing = True
+    is_retriable = True
 
     def __init__(self, address: Address, reason: str) -> None:
         super().__init__(f"cannot reach {address}: {reason}")
@@ -82,13 +82,13 @@ class NoneReachable(ClientError):
 
     def __init__(self, failures: Sequence[ClientError]) -> None:
         super().__init__("; ".join(map(str, failures)))
-        self.is_passing = all(each.is_passing for each in failures)
+        self.is_retriable = all(each.is_retriable for each in failures)
 
 
 class ConnectionLost(ClientError):
     """The connection ended before the answer came: whether the request was carried out is not known."""
 
-    is_passing = True
+    is_retriable = True
 
     def __init__(self, address: Address, reason: str) -> None:
         super().__init__(f"lost the connection to {address}: {reason}")
@@ -122,7 +122,7 @@ class Refused(ClientError):
         super().__init__(f"{text} ({name})" if text else name)
         self.code = known
         self.message = message
-        self.is_passing = known in _PASSING
+        self.is_retriable = known in _RETRIABLE
 
 
 def refusal(code: int, message: str | None = None) -> Refused | None:
