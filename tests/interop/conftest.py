@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 PROGRAMS = (
     "assignors/Assign.java",
+    "errors/ErrorTexts.java",
     "groups/KafkaTools.java",
     "groups/Members.java",
     "producers/InFlight.java",

@@ -117,4 +117,4 @@ def test_records(odradek: Odradek, kafka: ApacheKafka, broker: Broker) -> None:
     assert sorted(found) == ["a", "b", "v"]
     assert (found["v"]["key"], found["v"]["timestamp"], found["v"]["partition"]) == ("k", 1700000000000, 1)
     assert odradek("consume", "records", "--offset", "-1", "--partition", "0", "--until-end")[1] == "b\n"
-    assert odradek("consume", "none") == (1, "", "odradek: there is no topic none\n")
+    assert odradek("consume", "none") == (1, "", "odradek: Topic 'none' does not exist\n")

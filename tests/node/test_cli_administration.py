@@ -106,7 +106,7 @@ def test_delete_asks_on_a_terminal(
 
 @pytest.mark.parametrize("verb", [["count"], ["offsets-at", "latest"], ["delete", "--all"]], ids=lambda verb: verb[0])
 def test_records_that_are_not_there(odradek: Odradek, verb: list[str]) -> None:
-    no_topic = "odradek: there is no topic never-made (UNKNOWN_TOPIC_OR_PARTITION)\n"
+    no_topic = "odradek: Topic 'never-made' does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"
     assert odradek("records", *verb, "never-made") == (1, "", no_topic)
     odradek("topics", "create", "administered", "--if-not-exists")
     no_partition = "odradek: administered has no partition 7 (UNKNOWN_TOPIC_OR_PARTITION)\n"

@@ -112,7 +112,7 @@ def test_elections(odradek: Odradek, topic: str) -> None:
     assert odradek("elect", "preferred", "none") == (
         1,
         "",
-        "odradek: there is no topic none (UNKNOWN_TOPIC_OR_PARTITION)\n",
+        "odradek: Topic 'none' does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n",
     )
     assert odradek("elect", "preferred").status == 2
     assert odradek("elect", "preferred", topic, "--all").status == 2

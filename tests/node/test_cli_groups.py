@@ -125,7 +125,7 @@ def test_a_list_for_people(odradek: Odradek, topic: str) -> None:
 
 def test_a_group_that_is_not_there(odradek: Odradek) -> None:
     for arguments in (["describe"], ["members"], ["delete"]):
-        assert odradek("groups", *arguments, "nobody") == (1, "", "odradek: there is no group nobody\n")
+        assert odradek("groups", *arguments, "nobody") == (1, "", "odradek: Consumer group 'nobody' does not exist\n")
     assert odradek("groups", "export", "nobody") == (1, "", "odradek: nobody has no offsets\n")
     assert odradek("groups", "delete", "nobody", "--if-exists") == (0, "", "")
 
@@ -143,7 +143,7 @@ def test_a_dry_run_changes_nothing(odradek: Odradek, topic: str) -> None:
 def test_a_plan_that_cannot_be_as_a_whole_changes_nothing(odradek: Odradek, topic: str) -> None:
     commit(odradek, topic, topic, 1, 2)
     status, out, err = odradek("groups", "reset", topic, "--topic", f"{topic}:0,7", "--to-latest", "--execute")
-    assert (status, out, err) == (1, "", f"odradek: {topic}: there is no partition {topic}-7\n")
+    assert (status, out, err) == (1, "", f"odradek: {topic}: partition {topic}-7 does not exist\n")
     assert odradek("groups", "export", topic, "--csv").out == f"{topic},0,1\n{topic},1,2\n"
 
 

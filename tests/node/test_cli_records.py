@@ -171,7 +171,7 @@ def test_input_that_is_no_record_ends_it(odradek: Odradek, topic: str) -> None:
 
 
 def test_topics_and_partitions_that_are_not_there(odradek: Odradek, topic: str) -> None:
-    assert odradek("consume", "cli-none") == (1, b"", b"odradek: there is no topic cli-none\n")
+    assert odradek("consume", "cli-none") == (1, b"", b"odradek: Topic 'cli-none' does not exist\n")
     wrong = f"odradek: topic {topic} has partitions 0 to 2, and no 3\n".encode()
     assert odradek("consume", topic, "--partition", "3") == (2, b"", wrong)
     assert odradek("produce", topic, "--partition", "3", "--value", "v") == (2, b"", wrong)

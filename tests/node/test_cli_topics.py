@@ -37,7 +37,7 @@ def test_the_life_of_a_topic(odradek: Odradek, topic: str) -> None:
     assert (status, out) == (1, "")
     assert "(UNKNOWN_TOPIC_OR_PARTITION)" in err
     assert odradek("topics", "delete", topic, "--if-exists") == (0, "", "")
-    assert odradek("topics", "describe", topic) == (1, "", f"odradek: there is no topic {topic}\n")
+    assert odradek("topics", "describe", topic) == (1, "", f"odradek: Topic '{topic}' does not exist\n")
 
 
 def test_each_of_several_topics_has_its_own_outcome(odradek: Odradek, topic: str) -> None:
@@ -149,4 +149,5 @@ def test_settings_of_groups_metrics_and_loggers(odradek: Odradek) -> None:
         shown = {each["name"]: each["value"] for each in odradek("configs", "describe", resource, "--json").objects}
         assert shown.get(name) == before
     refused = odradek("configs", "set", "broker-loggers/1", "odradek.broker.moves=LOUD")
-    assert (refused.status, refused.err[:48]) == (1, "odradek: broker-loggers/1: 'LOUD' is none of FAT")
+    assert refused.status == 1
+    assert refused.err.startswith("odradek: broker-loggers/1: The log level of odradek.broker.moves cannot be LOUD: ")

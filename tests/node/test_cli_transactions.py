@@ -101,9 +101,9 @@ def test_producers_of_a_partition(at: RunningBroker, odradek: Odradek, name: str
 
 
 def test_what_is_not_there(odradek: Odradek, name: str) -> None:
-    assert odradek("describe", "nobody") == Ended(1, "", "odradek: there is no transactional id nobody\n")
-    assert odradek("abort", "nobody", "--yes") == Ended(1, "", "odradek: there is no transactional id nobody\n")
-    no_topic = "odradek: there is no topic nowhere (UNKNOWN_TOPIC_OR_PARTITION)\n"
+    assert odradek("describe", "nobody") == Ended(1, "", "odradek: transactional id nobody could not be found\n")
+    assert odradek("abort", "nobody", "--yes") == Ended(1, "", "odradek: transactional id nobody could not be found\n")
+    no_topic = "odradek: Topic 'nowhere' does not exist (UNKNOWN_TOPIC_OR_PARTITION)\n"
     for verb in ("producers", "find-hanging"):
         assert odradek(verb, "--topic", "nowhere") == Ended(1, "", no_topic)
     no_partition = f"odradek: {name} has no partition 2 (UNKNOWN_TOPIC_OR_PARTITION)\n"

@@ -39,15 +39,15 @@ def session_not_moved(patch: pytest.MonkeyPatch) -> None:
 
     def unheard(self: ClassicGroups, request: Any) -> None:
         with pytest.MonkeyPatch.context() as inner:
-            inner.setattr(self._rebalancing, "expect", lambda *_: None)
+            inner.setattr(self._rebalancing, "reschedule_session", lambda *_: None)
             beat(self, request)
 
     patch.setattr(ClassicGroups, "_heartbeat", unheard)
-    patch.setattr(ClassicGroups, "heard_of", lambda *_: None)
+    patch.setattr(ClassicGroups, "count_as_heartbeat", lambda *_: None)
 
 
 def sessions_not_begun_when_loaded(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(ConsumerGroups, "expect_all", lambda *_: None)
+    patch.setattr(ConsumerGroups, "schedule_timers", lambda *_: None)
 
 
 def generation_not_raised(patch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ class MigrationStage(ConsumerStage):
         self.shard = GroupShard(context)
         self.groups = self.shard.groups
         self.consumer = self.shard.consumer
-        self.members = self.shard.migration
+        self.members = self.shard.membership
         self.answers: dict[Ticket, Message] = {}
         self._tickets = 0
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from odradek.broker.partition import Partition
 from odradek.metadata.image import EMPTY, NO_LEADER, Image
+from odradek.metadata.uuids import to_text
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import StorageFailed, UnknownTopicId, UnknownTopicOrPartition
 from odradek.net.connection import Connection
@@ -64,7 +65,7 @@ class Broker:
         if found is None:
             if where in self.lost:
                 raise StorageFailed(f"{topic}-{index} may be in a log directory that cannot be used")
-            raise UnknownTopicOrPartition(f"no partition {topic}-{index} here")
+            raise UnknownTopicOrPartition(topic, index)
         return found
 
     def leads(self, where: "TopicPartition") -> bool:
@@ -80,7 +81,7 @@ class Broker:
     def name_of(self, topic_id: bytes) -> str:
         topic = self.image.topics.by_id(topic_id)
         if topic is None:
-            raise UnknownTopicId(f"no topic with id {topic_id.hex()}")
+            raise UnknownTopicId(f"This server does not host this topic ID: {to_text(topic_id)}")
         return topic.name
 
     def advertise(self, local: tuple[str, int], address: tuple[str, int]) -> None:

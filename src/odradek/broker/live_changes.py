@@ -62,16 +62,16 @@ def check_change(settings: Settings, image: Image, resource: ConfigResource, val
 def _check_one(resource: ConfigResource, name: str, text: str) -> None:
     key = key_of(name, BROKER_KEYS)
     if not may_change(name, key, for_all=not resource.name):
-        raise InvalidConfig(f"{name} cannot be changed here while brokers run")
+        raise InvalidConfig(f"Cannot update these configs dynamically: [{name}]")
     if name.startswith(_OF_LISTENERS_ALONE):
-        raise InvalidConfig(f"{name} can only be changed for a listener: listener.name.NAME.{name}")
+        raise InvalidConfig(f"Such configs can be dynamically updated only with the listener prefix: [{name}]")
     if name in _AT_THE_START:
-        raise InvalidConfig(f"{name} cannot be changed yet while this broker runs")
+        raise InvalidConfig(f"Cannot update these configs dynamically yet: [{name}]")
     if key is not None and key.live is not None and key.name != PROVIDERS:
         value = key.parse(text)
         _check_plugins(key, value)
         if key.name in _NOT_TO_NONE and value == 0:
-            raise InvalidConfig(f"{name} cannot become 0")
+            raise InvalidConfig(f"Invalid {name} 0: nobody could connect any more")
 
 
 def _check_plugins(key: Key[object], value: object) -> None:
@@ -86,4 +86,7 @@ def _check_threads(now: BrokerConfig, after: BrokerConfig) -> None:
         current: int = getattr(now, attribute_of(name))
         wanted: int = getattr(after, attribute_of(name))
         if wanted != current and not max(current // 2, 1) <= wanted <= current * 2:
-            raise InvalidConfig(f"{name} is {current}, and can become {max(current // 2, 1)} to {current * 2}")
+            raise InvalidConfig(
+                f"Dynamic thread count update failed for {name}={wanted}: "
+                f"it must be at least half and not greater than double the current value {current}"
+            )

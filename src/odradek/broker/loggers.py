@@ -32,10 +32,10 @@ class Loggers:
     def change(self, changes: Sequence[Change], *, validate_only: bool = False) -> None:
         """All of them or none. Raises InvalidRequest or InvalidConfiguration."""
         if len({change.name for change in changes}) < len(changes):
-            raise InvalidRequest("a logger is named more than once")
+            raise InvalidRequest("The request has duplicate config keys")
         for change in changes:
             if change.value is None and change.operation != Operation.DELETE:
-                raise InvalidRequest(f"{change.name} without a level")
+                raise InvalidRequest(f"Null value not supported for: {change.name}")
         loggers = _loggers()
         for change in changes:
             _check(change, loggers)
@@ -53,13 +53,15 @@ def _loggers() -> dict[str, logging.Logger]:
 
 def _check(change: Change, loggers: dict[str, logging.Logger]) -> None:
     if change.operation not in (Operation.SET, Operation.DELETE):
-        raise InvalidRequest("the level of a logger is set or deleted, nothing else")
+        raise InvalidRequest("Such an operation is not allowed for the level of a logger, which is set or deleted")
     if change.name not in loggers:
-        raise InvalidConfiguration(f"there is no logger {change.name!r}")
+        raise InvalidConfiguration(f"Logger {change.name} does not exist")
     if change.operation == Operation.SET and change.value not in _LEVELS:
-        raise InvalidConfiguration(f"{change.value!r} is none of {', '.join(_LEVELS)}")
+        raise InvalidConfiguration(
+            f"The log level of {change.name} cannot be {change.value}: Valid log levels are {', '.join(_LEVELS)}"
+        )
     if change.operation == Operation.DELETE and change.name == ROOT:
-        raise InvalidRequest("the root logger needs a level")
+        raise InvalidRequest("Removing the log level of the root logger is not allowed")
 
 
 def _name_of(level: int) -> str:

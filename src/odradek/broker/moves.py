@@ -114,7 +114,7 @@ class Moves:
             topic = self._broker.image.topics.get(where.topic)
             if topic is not None and where.partition in topic.partitions:
                 raise ReplicaNotAvailable(f"{where} is not on this broker")
-            raise UnknownTopicOrPartition(f"there is no partition {where}")
+            raise UnknownTopicOrPartition(where.topic, where.partition)
         log.home.check()
         future = self._logs.future_of(where)
         if future is not None and future.home is not log_dir.home:

@@ -102,7 +102,7 @@ class Partition:
         if head.is_transactional and not (
             is_joined or log.producers.has_open_txn(head.producer_id, head.producer_epoch)
         ):
-            raise InvalidTxnState(f"a batch of no transaction that {log.partition} is in")
+            raise InvalidTxnState(f"{log.partition} was not added to the transaction")
         batch, head, append_time = self._rules.apply(batch, head, self._clock.now_ms())
         appended = log.append_checked(batch, head, self.epoch)
         if appended.duplicate:
@@ -214,7 +214,9 @@ class Rules:
         if self._is_lenient and head.max_timestamp <= now + self._after_max_ms and is_plain(head):
             return batch, head, NO_TIMESTAMP
         if head.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            raise InvalidTimestamp("producers do not set LogAppendTime", range(head.count))
+            raise InvalidTimestamp(
+                "rejected due to invalid timestamp: producers do not set LogAppendTime", range(head.count)
+            )
         if head.codec is Codec.LZ4 and not is_lz4_for_java(batch[HEAD_SIZE:]):  # some libraries write only such
             raise UnreadableRecords("not an lz4 frame of independent blocks")
         try:
@@ -247,7 +249,7 @@ def _fit(
 def _check_keys(batch: memoryview, head: BatchHead) -> None:
     keyless = [at for at, record in enumerate(scan(batch, head)) if record.key is None]
     if keyless:
-        raise InvalidRecord("records without a key, for a compacted topic", keyless)
+        raise InvalidRecord("Compacted topic cannot accept message without key: rejected", keyless)
 
 
 def _check_times(batch: memoryview, head: BatchHead, config: TopicConfig, now: TimestampMs) -> None:
@@ -262,7 +264,8 @@ def _check_times(batch: memoryview, head: BatchHead, config: TopicConfig, now: T
         if record.timestamp != NO_TIMESTAMP and not first <= record.timestamp <= last
     ]
     if outside:
-        raise InvalidTimestamp(f"timestamps are not from {first} to {last}", outside)
+        text = f"rejected due to invalid timestamp: it is out of range, and should be within [{first}, {last}]"
+        raise InvalidTimestamp(text, outside)
 
 
 def _level_of(config: TopicConfig, codec: Codec) -> int | None:

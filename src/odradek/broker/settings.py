@@ -120,8 +120,10 @@ class Settings:
 
     def check_this(self, name: str) -> None:
         """Raises InvalidRequest where a resource of this name is not this broker."""
-        if not _NUMBER.fullmatch(name) or int(name) != self._node_id:
-            raise InvalidRequest(f"this is broker {self._node_id}, not {name[:40]!r}")
+        if not _NUMBER.fullmatch(name):
+            raise InvalidRequest(f"Node id must be an integer, but it is: {name[:40]}")
+        if int(name) != self._node_id:
+            raise InvalidRequest(f"Unexpected node id: expected {self._node_id}, but received {name}")
 
     def after(self, image: Image, resource: ConfigResource, values: Mapping[str, str | None]) -> BrokerConfig:
         """What would count if these were set for this broker, or for all; None for the default."""

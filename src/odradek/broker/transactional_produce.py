@@ -78,7 +78,9 @@ class TransactionalProduce:
     def gate_for(self, version: int, request: ProduceRequest) -> Gate:
         """Raises what the request is refused for as a whole."""
         if request.transactional_id is None:
-            raise TransactionalIdRefused("a batch of a transaction without a transactional id")
+            raise TransactionalIdRefused(
+                "Transactional Id authorization failed: a batch of a transaction without a transactional id"
+            )
         batches = list(self._batches(version, request))  # a partition may be named again: all of them are written
         producers = {(head.producer_id, head.producer_epoch) for _, head in batches}
         if len(producers) > 1:

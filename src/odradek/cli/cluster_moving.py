@@ -131,8 +131,8 @@ def _progress(between_brokers: int, between_dirs: Sequence[DirectoryMove]) -> st
 def _tell(goals: Sequence[Goal], outcome: str, options: argparse.Namespace) -> None:
     for goal in goals:
         if options.json:
-            told = {"replicas": goal.replicas, "directories": goal.directories, "outcome": outcome}
-            print(json.dumps({**_place(goal.partition), **told}))
+            result = {"replicas": goal.replicas, "directories": goal.directories, "outcome": outcome}
+            print(json.dumps({**_place(goal.partition), **result}))
             continue
         ways = [f"to brokers {','.join(map(str, goal.replicas))}"] if goal.replicas is not None else []
         ways += [f"to {path} on broker {broker}" for broker, path in (goal.directories or {}).items()]

@@ -125,7 +125,7 @@ def _as_object(config: ConfigView) -> dict[str, object]:
         "sensitive": config.is_sensitive,
         "read_only": config.is_read_only,
         "synonyms": [
-            {"name": each.name, "value": each.value, "source": _SOURCES[each.source]} for each in config.layers
+            {"name": each.name, "value": each.value, "source": _SOURCES[each.source]} for each in config.synonyms
         ],
     }
 
@@ -141,7 +141,7 @@ def _as_text(resource: Resource, configs: list[ConfigView], *, layers: bool) -> 
 
 def _row(config: ConfigView) -> tuple[object, ...]:
     value = "(hidden)" if config.is_sensitive else _shown(config.value)
-    layers = [f"{_SOURCES[each.source]}:{each.name}={_shown(each.value)}" for each in config.layers]
+    layers = [f"{_SOURCES[each.source]}:{each.name}={_shown(each.value)}" for each in config.synonyms]
     return config.name, value, _SOURCES[config.source], _shown(config.default), " ".join(layers)
 
 

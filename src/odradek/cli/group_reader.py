@@ -77,12 +77,12 @@ class GroupReader:
 
 def settings(options: argparse.Namespace) -> dict[str, object]:
     """For librdkafka. The file of `--command-config` wins over our defaults, and what the call says over the file."""
-    told = {"group.id": options.group, "enable.auto.commit": True}
+    given = {"group.id": options.group, "enable.auto.commit": True}
     if options.protocol is not None:
-        told["group.protocol"] = options.protocol
+        given["group.protocol"] = options.protocol
     if options.from_beginning:
-        told["auto.offset.reset"] = "earliest"
+        given["auto.offset.reset"] = "earliest"
     defaults = librdkafka.settings(
         options, group_protocol=PROTOCOLS[0], auto_offset_reset="latest", fetch_queue_backoff_ms=10
     )
-    return {**defaults, **told, "enable.auto.offset.store": False, "enable.partition.eof": True}
+    return {**defaults, **given, "enable.auto.offset.store": False, "enable.partition.eof": True}

@@ -130,12 +130,12 @@ def _report(fields: Mapping[str, object], outcome: ClientError | None, name: str
     is_excused = (
         isinstance(outcome, Refused) and outcome.code is ErrorCode.GROUP_ID_NOT_FOUND and bool(options.if_exists)
     )
-    told: dict[str, str | None] = {"outcome": "unchanged" if is_excused else "deleted"}
+    result: dict[str, str | None] = {"outcome": "unchanged" if is_excused else "deleted"}
     if outcome is not None and not is_excused:
-        told = {"error": outcome.code.name if isinstance(outcome, Refused) else None, "message": str(outcome)}
+        result = {"error": outcome.code.name if isinstance(outcome, Refused) else None, "message": str(outcome)}
         complain(complaint(name, outcome))
     if options.json:
-        print(json.dumps({**fields, **told}))
+        print(json.dumps({**fields, **result}))
     elif outcome is None:
         print(f"deleted {name}")
-    return EXIT_FAILED if "message" in told else 0
+    return EXIT_FAILED if "message" in result else 0

@@ -54,7 +54,7 @@ async def known_extents(client: Client, partitions: Iterable[TopicPartition]) ->
     """Of all of them, start and end. Raises NoPlan."""
     wanted = list(partitions)
     found = await extents(client, wanted)
-    reasons = [f"there is no partition {each}" for each in wanted if each not in found]
+    reasons = [f"partition {each} does not exist" for each in wanted if each not in found]
     reasons += [f"where {each} ends cannot be known now" for each, log in found.items() if log.end is None]
     if reasons:
         raise NoPlan(reasons)

@@ -112,7 +112,7 @@ async def _in_scope(client: Client, now_at: Positions, options: argparse.Namespa
     for scope in options.topic:
         topic = view.topics[scope.topic]
         if topic.error is not None:
-            raise NoPlan([f"there is no topic {scope.topic}" if topic.error.is_passing else str(topic.error)])
+            raise NoPlan([f"Topic '{scope.topic}' does not exist" if topic.error.is_retriable else str(topic.error)])
         numbers = [each.partition for each in topic.partitions] if scope.partitions is None else scope.partitions
         chosen |= dict.fromkeys(TopicPartition(scope.topic, number) for number in numbers)
     return list(chosen)

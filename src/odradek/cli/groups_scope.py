@@ -7,8 +7,8 @@ from odradek.client.errors import ClientError, Refused
 from odradek.model.error_code import ErrorCode
 
 _REASONS = {
-    ErrorCode.NON_EMPTY_GROUP: "it has members: stop them first",
-    ErrorCode.UNKNOWN_MEMBER_ID: "it has members: stop them first",
+    ErrorCode.NON_EMPTY_GROUP: "the group is not empty: stop its members first",
+    ErrorCode.UNKNOWN_MEMBER_ID: "the group is not empty: stop its members first",
     ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "members subscribe to the topic",
 }
 """In place of messages: the protocol has none for these."""
@@ -29,6 +29,6 @@ def complaint(name: str, error: ClientError) -> str:
     if not isinstance(error, Refused):
         return f"{name}: {error}"
     if error.code is ErrorCode.GROUP_ID_NOT_FOUND:
-        return f"there is no group {name}"
+        return f"Consumer group '{name}' does not exist"
     reason = None if error.message else _REASONS.get(error.code)
     return f"{name}: {reason} ({error.code.name})" if reason else f"{name}: {error}"

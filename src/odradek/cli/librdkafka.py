@@ -62,7 +62,7 @@ def look_up(options: argparse.Namespace, *, create: bool) -> TopicView | None:
 
 def _no_topic(topic: str, refused: Refused) -> ClientError | Failed:
     if refused.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        return Failed(f"there is no topic {topic}")
+        return Failed(f"Topic '{topic}' does not exist")
     return Failed(f"{topic}: {refused}")
 
 

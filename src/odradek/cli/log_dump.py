@@ -99,14 +99,16 @@ class Dump:
         self._printer = printer
         decoder = next((decoder for option, (decoder, _) in _DECODERS.items() if _is_set(arguments, option)), None)
         contents = arguments.print_data_log or decoder is not None
-        self._batches = batches.Wanted(
+        self._batches = batches.DumpOptions(
             records=contents or arguments.deep_iteration,
             contents=contents,
             metadata=not arguments.skip_record_metadata,
             max_bytes=arguments.max_bytes,
             decoder=decoder,
         )
-        self._index = indexes.Wanted(sanity_only=arguments.index_sanity_check, verify_only=arguments.verify_index_only)
+        self._index = indexes.IndexDumpOptions(
+            sanity_only=arguments.index_sanity_check, verify_only=arguments.verify_index_only
+        )
 
     def file(self, path: str) -> None:
         """Print one file. One that cannot be read does not keep the others from being printed."""

@@ -24,7 +24,7 @@ class BadFile(OdradekError):
     """A file that has no offsets of groups."""
 
 
-class Line(NamedTuple):
+class OffsetLine(NamedTuple):
     group_id: str | None
     partition: TopicPartition
     committed: Committed
@@ -66,13 +66,13 @@ def read_offsets(text: str, group_ids: Iterable[str] = ()) -> dict[str, Offsets]
     return groups
 
 
-def _add(offsets: Offsets, line: Line) -> None:
+def _add(offsets: Offsets, line: OffsetLine) -> None:
     if line.partition in offsets:
         raise BadFile(f"{line.partition} is there twice")
     offsets[line.partition] = line.committed
 
 
-def _from_csv(line: str) -> Line:
+def _from_csv(line: str) -> OffsetLine:
     try:
         (cells,) = csv.reader([line], strict=True)
     except csv.Error as error:
@@ -85,7 +85,7 @@ def _from_csv(line: str) -> Line:
     return _line(group_id, topic, partition, offset, "")
 
 
-def _from_json(line: str) -> Line:
+def _from_json(line: str) -> OffsetLine:
     try:
         fields = json.loads(line)
     except ValueError as error:
@@ -96,11 +96,11 @@ def _from_json(line: str) -> Line:
     return _line(group_id, topic, fields.get("partition"), fields.get("offset"), metadata or "")
 
 
-def _line(group_id: str | None, topic: str, partition: object, offset: object, metadata: str) -> Line:
+def _line(group_id: str | None, topic: str, partition: object, offset: object, metadata: str) -> OffsetLine:
     if not topic or group_id == "":
         raise BadFile("a name is empty")
     where = TopicPartition(topic, _number("partition", partition))
-    return Line(group_id, where, Committed(Offset(_number("offset", offset)), metadata))
+    return OffsetLine(group_id, where, Committed(Offset(_number("offset", offset)), metadata))
 
 
 def _number(name: str, given: object) -> int:

@@ -47,7 +47,7 @@ def chosen(view: ClusterView, scopes: Iterable[TopicScope]) -> list[TopicPartiti
         topic = view.topics[scope.topic]
         if topic.error is not None:
             is_unknown = topic.error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            raise Refused(topic.error.code, f"there is no topic {scope.topic}") if is_unknown else topic.error
+            raise Refused(topic.error.code, f"Topic '{scope.topic}' does not exist") if is_unknown else topic.error
         there = {each.partition for each in topic.partitions}
         for number in there if scope.partitions is None else scope.partitions:
             if number not in there:

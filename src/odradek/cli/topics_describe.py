@@ -127,7 +127,7 @@ def _in_trouble(topics: Iterable[TopicView], trouble: Trouble, found: Found) -> 
 
 def _complaint(topic: TopicView) -> str:
     if topic.error is not None and topic.error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-        return f"there is no topic {topic.name}"
+        return f"Topic '{topic.name}' does not exist"
     return f"{topic.name}: {topic.error}"
 
 

@@ -40,7 +40,7 @@ def add_arguments(verbs: Verbs) -> None:
 
 def complaint(transactional_id: str, error: ClientError) -> str:
     if isinstance(error, Refused) and error.code is ErrorCode.TRANSACTIONAL_ID_NOT_FOUND:
-        return f"there is no transactional id {transactional_id}"
+        return f"transactional id {transactional_id} could not be found"
     return f"{transactional_id}: {error}"
 
 
@@ -106,14 +106,14 @@ async def _abort_in(client: Client, partition: TopicPartition, options: argparse
 
 
 def _report(fields: Mapping[str, object], outcome: ClientError | None, name: str, options: argparse.Namespace) -> int:
-    told: dict[str, str | None] = {"outcome": "aborted"}
+    result: dict[str, str | None] = {"outcome": "aborted"}
     if outcome is not None:
         code = outcome.code if isinstance(outcome, Refused) else None
         reason = _REASONS.get(code) if code is not None else None
-        told = {"error": code.name if code is not None else None, "message": reason or str(outcome)}
+        result = {"error": code.name if code is not None else None, "message": reason or str(outcome)}
         complain(f"{name}: {reason} ({code.name})" if reason and code is not None else f"{name}: {outcome}")
     if options.json:
-        print(json.dumps({**fields, **told}))
+        print(json.dumps({**fields, **result}))
     elif outcome is None:
         print(f"aborted the transaction of {name}")
     return EXIT_FAILED if outcome is not None else 0

@@ -50,7 +50,7 @@ class Scope:
         if self.topic is not None:
             error = view.topics[self.topic].error
             if error is not None and error.code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
-                raise Refused(error.code, f"there is no topic {self.topic}")
+                raise Refused(error.code, f"Topic '{self.topic}' does not exist")
             if error is not None:
                 raise error
             if self.partition is not None and self.partition >= len(view.topics[self.topic].partitions):
@@ -101,10 +101,12 @@ def show_producers(options: argparse.Namespace) -> int:
     scope = Scope(options.topic, options.partition, options.broker)
 
     async def work(client: Client) -> int:
-        told = await describe_producers(client, scope.chosen(await client.look_up([options.topic])), options.broker)
+        described = await describe_producers(
+            client, scope.chosen(await client.look_up([options.topic])), options.broker
+        )
         rows = [
             (partition, producer)
-            for partition, producers in told.items()
+            for partition, producers in described.items()
             if not isinstance(producers, ClientError)
             for producer in producers
         ]
@@ -114,7 +116,7 @@ def show_producers(options: argparse.Namespace) -> int:
         elif rows:
             cells = [(*partition, *_cells(producer)) for partition, producer in rows]
             _show(_PRODUCERS, cells)
-        return _complain((each, outcome) for each, outcome in told.items() if isinstance(outcome, ClientError))
+        return _complain((each, outcome) for each, outcome in described.items() if isinstance(outcome, ClientError))
 
     return reaching.run(options, work)
 

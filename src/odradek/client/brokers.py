@@ -29,10 +29,10 @@ async def ask_brokers(client: Client, ask: Callable[[int], Awaitable[T]]) -> dic
     view = await client.persist(partial(client.look_up, ()))
     async with asyncio.TaskGroup() as tasks:
         asked = {each: tasks.create_task(persist(each), name=f"broker-{each}") for each in sorted(view.brokers)}
-    told: dict[int, T] = {}
+    outcomes: dict[int, T] = {}
     for node_id, task in asked.items():
         outcome = task.result()
         if isinstance(outcome, ClientError):
             raise outcome
-        told[node_id] = outcome
-    return told
+        outcomes[node_id] = outcome
+    return outcomes

@@ -127,7 +127,7 @@ class Client:
             try:
                 return await attempt()
             except ClientError as error:
-                if not error.is_passing:
+                if not error.is_retriable:
                     raise
                 self._forget()
                 if loop.time() + pause >= deadline:

@@ -1,4 +1,4 @@
-"""Settings of topics, brokers and others: shown with their layers, and changed one by one."""
+"""Settings of topics, brokers and others: shown with their synonyms, and changed one by one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Resource(NamedTuple):
     """Empty with BROKER for what holds for all brokers."""
 
 
-class Layer(NamedTuple):
+class ConfigSynonym(NamedTuple):
     name: str
     """The setting's name in this layer, which is not always the same."""
     value: str | None
@@ -67,12 +67,12 @@ class ConfigView:
     source: Source
     is_sensitive: bool
     is_read_only: bool
-    layers: tuple[Layer, ...]
+    synonyms: tuple[ConfigSynonym, ...]
     """The value itself and what it hides, the strongest first."""
 
     @property
     def default(self) -> str | None:
-        return next((layer.value for layer in self.layers if layer.source is Source.DEFAULT), None)
+        return next((each.value for each in self.synonyms if each.source is Source.DEFAULT), None)
 
 
 Described = dict[Resource, list[ConfigView] | Refused]
@@ -148,7 +148,7 @@ def _view(config: DescribeConfigsResourceResult) -> ConfigView:
         source=_source(config.config_source),
         is_sensitive=config.is_sensitive,
         is_read_only=config.read_only,
-        layers=tuple(Layer(each.name, each.value, _source(each.source)) for each in config.synonyms),
+        synonyms=tuple(ConfigSynonym(each.name, each.value, _source(each.source)) for each in config.synonyms),
     )
 
 

@@ -6,8 +6,8 @@ import socket
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar, cast
 
-from odradek.client.answers import Answers
 from odradek.client.errors import ConnectionLost, NotKafka, Refused, Unreachable
+from odradek.client.frames import ResponseFrames
 from odradek.client.setting import ClientSetting
 from odradek.client.versions import ASKED_FIRST, ASKED_IN, Served, agreed_version, read_answer, served_by
 from odradek.model.address import Address
@@ -22,7 +22,7 @@ M = TypeVar("M", bound=Message)
 _ID_MAX = (1 << 31) - 1
 
 
-class Waiting(NamedTuple):
+class InFlightRequest(NamedTuple):
     """A request whose answer has not come yet."""
 
     kind: type[Message]
@@ -38,8 +38,8 @@ class Connection(asyncio.BufferedProtocol):
         self._setting = setting
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._answers = Answers(setting.frame_bytes_max)
-        self._waiting: dict[int, Waiting] = {}
+        self._frames = ResponseFrames(setting.frame_bytes_max)
+        self._in_flight: dict[int, InFlightRequest] = {}
         self._last_id = 0
         self._slots = asyncio.Semaphore(setting.in_flight_max)
         self._may_write = asyncio.Event()
@@ -106,7 +106,7 @@ class Connection(asyncio.BufferedProtocol):
         number = self._last_id = self._last_id % _ID_MAX + 1
         parts = request_frame(request, version, number, self._setting.client_id)
         answer: asyncio.Future[M] = self._loop.create_future()
-        self._waiting[number] = Waiting(kind, version, answer)
+        self._in_flight[number] = InFlightRequest(kind, version, answer)
         transport.writelines(parts)  # type: ignore[arg-type]  # records of a request are in memory
         timer = self._loop.call_later(self._setting.request_timeout_s, self._give_up)
         try:
@@ -155,11 +155,11 @@ class Connection(asyncio.BufferedProtocol):
         self._ended = self._loop.create_future()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self._answers.space()
+        return self._frames.space()
 
     def buffer_updated(self, nbytes: int) -> None:
         try:
-            for frame in self._answers.take(nbytes):
+            for frame in self._frames.take(nbytes):
                 self._deliver(frame)
         except BadRequest as error:
             self._drop(NotKafka(self.address, str(error)))
@@ -186,12 +186,12 @@ class Connection(asyncio.BufferedProtocol):
 
     def _deliver(self, frame: memoryview) -> None:
         number = int.from_bytes(frame[:4], "big")
-        waiting = self._waiting.get(number)
+        waiting = self._in_flight.get(number)
         if waiting is None:
             raise BadRequest(f"an answer to request {number}, which was not sent")
         # Where this fails, the request is among those who are told why.
         message = read_answer(frame, waiting.kind, waiting.version)
-        del self._waiting[number]
+        del self._in_flight[number]
         if not waiting.answer.done():  # else whoever asked has gone
             waiting.answer.set_result(message)
 
@@ -203,10 +203,10 @@ class Connection(asyncio.BufferedProtocol):
         self._reason = reason
         transport.abort()
         self._may_write.set()
-        for waiting in self._waiting.values():
+        for waiting in self._in_flight.values():
             if not waiting.answer.done():
                 waiting.answer.set_exception(reason)
-        self._waiting.clear()
+        self._in_flight.clear()
 
 
 async def _resolve(address: Address) -> Sequence[tuple[int, int, int, str, Any]]:

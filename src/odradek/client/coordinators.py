@@ -19,7 +19,7 @@ _KEYS_MAX = 500
 """In one request: answers have all members of each group, and must stay of a size that fits into memory."""
 
 
-class Of(IntEnum):
+class CoordinatorType(IntEnum):
     """What is coordinated, as FindCoordinator has it."""
 
     GROUPS = 0
@@ -30,7 +30,7 @@ Ask = Callable[[Coordinator, Sequence[str]], Awaitable[Mapping[str, T | ClientEr
 
 
 async def find_coordinators(
-    client: Client, keys: Sequence[str], of: Of = Of.GROUPS
+    client: Client, keys: Sequence[str], of: CoordinatorType = CoordinatorType.GROUPS
 ) -> dict[str, Coordinator | Refused]:
     """Asks once. Any broker knows; brokers before Apache Kafka 3.0 raise UnsupportedVersion."""
     found: dict[str, Coordinator | Refused] = {}
@@ -46,7 +46,11 @@ async def find_coordinators(
 
 
 async def ask_coordinators(
-    client: Client, keys: Sequence[str], ask: Ask[T], of: Of = Of.GROUPS, timeout_s: float | None = None
+    client: Client,
+    keys: Sequence[str],
+    ask: Ask[T],
+    of: CoordinatorType = CoordinatorType.GROUPS,
+    timeout_s: float | None = None,
 ) -> dict[str, T | ClientError]:
     """What the coordinators of these groups, or transactions, say of them, all asked at the same time.
 
@@ -56,11 +60,11 @@ async def ask_coordinators(
     found: dict[str, T | ClientError] = {}
 
     async def attempt() -> None:
-        missing = [each for each in keys if each not in found or _passes(found[each])]
+        missing = [each for each in keys if each not in found or _is_retriable(found[each])]
         found.update(await _ask_once(client, missing, ask, of))
         for each in missing:
             outcome = found[each]
-            if isinstance(outcome, ClientError) and outcome.is_passing:
+            if isinstance(outcome, ClientError) and outcome.is_retriable:
                 raise outcome
 
     try:
@@ -78,11 +82,13 @@ def _has_left(error: ClientError) -> Refused | None:
     return None
 
 
-def _passes(outcome: object) -> bool:
-    return isinstance(outcome, ClientError) and outcome.is_passing
+def _is_retriable(outcome: object) -> bool:
+    return isinstance(outcome, ClientError) and outcome.is_retriable
 
 
-async def _ask_once(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) -> dict[str, T | ClientError]:
+async def _ask_once(
+    client: Client, keys: Sequence[str], ask: Ask[T], of: CoordinatorType
+) -> dict[str, T | ClientError]:
     found: dict[str, T | ClientError] = {}
     by_coordinator: dict[Coordinator, list[str]] = {}
     for key, coordinator in (await _find_unknown(client, keys, of)).items():
@@ -110,7 +116,7 @@ async def _ask_once(client: Client, keys: Sequence[str], ask: Ask[T], of: Of) ->
     return found
 
 
-async def _find_unknown(client: Client, keys: Sequence[str], of: Of) -> dict[str, Coordinator | Refused]:
+async def _find_unknown(client: Client, keys: Sequence[str], of: CoordinatorType) -> dict[str, Coordinator | Refused]:
     """Whoever coordinates something no more says so when asked, and the client forgets it then."""
     known = client.coordinators
     found: dict[str, Coordinator | Refused] = {key: known[of, key] for key in keys if (of, key) in known}

@@ -10,10 +10,10 @@ from collections.abc import Coroutine
 from time import monotonic
 from typing import Any, TypeVar
 
-from odradek.client.answers import Answers
 from odradek.client.client import Client
 from odradek.client.connection import reason_of
 from odradek.client.errors import ClientError, ConnectionLost, NotKafka, Refused, Unreachable
+from odradek.client.frames import ResponseFrames
 from odradek.client.setting import ClientSetting
 from odradek.client.versions import ASKED_FIRST, ASKED_IN, Served, agreed_version, read_answer, served_by
 from odradek.model.address import Address
@@ -38,7 +38,7 @@ class DirectConnection:
         """Connected, and the versions agreed on. Raises Unreachable, ConnectionLost, NotKafka or Refused."""
         self.address = address
         self._setting = setting or ClientSetting()
-        self._answers = Answers(self._setting.frame_bytes_max)
+        self._frames = ResponseFrames(self._setting.frame_bytes_max)
         self._last_id = 0
         try:
             self._socket = socket.create_connection(address, self._setting.connect_timeout_s)
@@ -93,10 +93,10 @@ class DirectConnection:
 
     def _receive(self, until_s: float) -> memoryview:
         while True:
-            count = self._socket.recv_into(self._answers.space())
+            count = self._socket.recv_into(self._frames.space())
             if not count:
                 raise ConnectionResetError("the other side closed it")
-            frames = self._answers.take(count)
+            frames = self._frames.take(count)
             if len(frames) > 1:
                 raise BadRequest("more answers than questions")
             if frames:

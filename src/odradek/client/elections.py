@@ -40,11 +40,11 @@ async def elect_leaders(
         return response
 
     try:
-        told = await client.persist(attempt)
+        response = await client.persist(attempt)
     except UnsupportedVersion as error:
         raise TooOld(f"the broker is too old: {error}") from None
     return {
         TopicPartition(topic.topic, each.partition_id): refusal(each.error_code, each.error_message)
-        for topic in told.replica_election_results
+        for topic in response.replica_election_results
         for each in topic.partition_result
     }

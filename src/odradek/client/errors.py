@@ -8,7 +8,7 @@ from odradek.model.errors import OdradekError
 
 # Kafka's own clients try these again: 4.3's RetriableException, without CORRUPT_MESSAGE, as the same bytes do not get
 # better.
-_PASSING = frozenset(
+_RETRIABLE = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.LEADER_NOT_AVAILABLE,
@@ -40,18 +40,36 @@ _PASSING = frozenset(
     }
 )
 
+_TEXTS = {
+    ErrorCode.REQUEST_TIMED_OUT: "the request timed out",
+    ErrorCode.OFFSET_METADATA_TOO_LARGE: "the metadata of the offset is too large",
+    ErrorCode.ILLEGAL_GENERATION: "the group's generation id is not valid",
+    ErrorCode.UNKNOWN_MEMBER_ID: "the coordinator is not aware of this member",
+    ErrorCode.REBALANCE_IN_PROGRESS: "the group is rebalancing",
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Topic authorization failed",
+    ErrorCode.GROUP_AUTHORIZATION_FAILED: "Group authorization failed",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "Cluster authorization failed",
+    ErrorCode.INVALID_TXN_STATE: "the transaction is in an invalid state for this",
+    ErrorCode.NON_EMPTY_GROUP: "the group is not empty",
+    ErrorCode.GROUP_ID_NOT_FOUND: "the group id does not exist",
+    ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC: "the group is actively subscribed to the topic",
+    ErrorCode.PRODUCER_FENCED: "there is a newer producer with the same transactional id",
+    ErrorCode.TRANSACTIONAL_ID_NOT_FOUND: "the transactional id could not be found",
+}
+"""What is said of errors that come without a text: most APIs have no field for one."""
+
 
 class ClientError(OdradekError):
     """The root of what this package raises."""
 
-    is_passing = False
+    is_retriable = False
     """Whether the same request may work a moment later."""
 
 
 class Unreachable(ClientError):
     """No connection could be made."""
 
-    is_passing = True
+    is_retriable = True
 
     def __init__(self, address: Address, reason: str) -> None:
         super().__init__(f"cannot reach {address}: {reason}")
@@ -64,13 +82,13 @@ class NoneReachable(ClientError):
 
     def __init__(self, failures: Sequence[ClientError]) -> None:
         super().__init__("; ".join(map(str, failures)))
-        self.is_passing = all(each.is_passing for each in failures)
+        self.is_retriable = all(each.is_retriable for each in failures)
 
 
 class ConnectionLost(ClientError):
     """The connection ended before the answer came: whether the request was carried out is not known."""
 
-    is_passing = True
+    is_retriable = True
 
     def __init__(self, address: Address, reason: str) -> None:
         super().__init__(f"lost the connection to {address}: {reason}")
@@ -100,10 +118,11 @@ class Refused(ClientError):
     def __init__(self, code: int, message: str | None = None) -> None:
         known = ErrorCode(code) if code in ErrorCode.__members__.values() else ErrorCode.UNKNOWN_SERVER_ERROR
         name = known.name if known == code else f"error {code}"
-        super().__init__(f"{message} ({name})" if message else name)
+        text = message or _TEXTS.get(known)
+        super().__init__(f"{text} ({name})" if text else name)
         self.code = known
         self.message = message
-        self.is_passing = known in _PASSING
+        self.is_retriable = known in _RETRIABLE
 
 
 def refusal(code: int, message: str | None = None) -> Refused | None:

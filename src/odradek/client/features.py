@@ -26,7 +26,7 @@ class BrokerView(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Constitution:
+class ClusterDescription:
     cluster_id: str
     controller_id: int
     """-1 where there is none."""
@@ -49,7 +49,7 @@ class Upgrade(IntEnum):
     UNSAFE_DOWNGRADE = 3
 
 
-async def describe_cluster(client: Client) -> Constitution:
+async def describe_cluster(client: Client) -> ClusterDescription:
     """With brokers that are out of service, if the broker that is asked can tell of them (from 4.0 on)."""
 
     async def attempt() -> DescribeClusterResponse:
@@ -58,11 +58,12 @@ async def describe_cluster(client: Client) -> Constitution:
         except UnsupportedVersion:
             return await _ask_for_brokers(client, with_fenced=False)
 
-    told = await client.persist(attempt)
+    response = await client.persist(attempt)
     brokers = (
-        BrokerView(each.broker_id, Address(each.host, each.port), each.rack, each.is_fenced) for each in told.brokers
+        BrokerView(each.broker_id, Address(each.host, each.port), each.rack, each.is_fenced)
+        for each in response.brokers
     )
-    return Constitution(told.cluster_id, told.controller_id, tuple(sorted(brokers)))
+    return ClusterDescription(response.cluster_id, response.controller_id, tuple(sorted(brokers)))
 
 
 async def _ask_for_brokers(client: Client, *, with_fenced: bool) -> DescribeClusterResponse:
@@ -83,9 +84,9 @@ async def describe_features(client: Client) -> dict[str, FeatureView]:
             raise Refused(response.error_code)
         return response
 
-    told = await client.persist(attempt)
-    levels = {each.name: each.max_version_level for each in told.finalized_features}
-    supported = {each.name: (each.min_version, each.max_version) for each in told.supported_features}
+    response = await client.persist(attempt)
+    levels = {each.name: each.max_version_level for each in response.finalized_features}
+    supported = {each.name: (each.min_version, each.max_version) for each in response.supported_features}
     return {name: FeatureView(levels.get(name), *supported.get(name, (0, 0))) for name in sorted({*levels, *supported})}
 
 
@@ -106,10 +107,10 @@ async def update_features(
         return response
 
     try:
-        told = await client.persist(attempt)
+        response = await client.persist(attempt)
     except UnsupportedVersion as error:
         raise TooOld(f"the broker is too old: {error}") from None
-    if told.error_code:
-        raise Refused(told.error_code, told.error_message)
-    outcomes = {each.feature: refusal(each.error_code, each.error_message) for each in told.results}
+    if response.error_code:
+        raise Refused(response.error_code, response.error_message)
+    outcomes = {each.feature: refusal(each.error_code, each.error_message) for each in response.results}
     return {name: outcomes.get(name) for name in levels}

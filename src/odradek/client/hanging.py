@@ -44,11 +44,11 @@ async def find_hanging(
     client: Client, search: Search, now: TimestampMs
 ) -> tuple[list[Hanging], dict[TopicPartition, ClientError]]:
     """Those found, and the partitions that nobody could tell of."""
-    told = await describe_producers(client, search.partitions, search.node_id)
-    failures = {each: outcome for each, outcome in told.items() if isinstance(outcome, ClientError)}
+    described = await describe_producers(client, search.partitions, search.node_id)
+    failures = {each: outcome for each, outcome in described.items() if isinstance(outcome, ClientError)}
     candidates = [
         (partition, producer)
-        for partition, producers in told.items()
+        for partition, producers in described.items()
         if not isinstance(producers, ClientError)
         for producer in producers
         if producer.open_from is not None and now - producer.last_timestamp > search.quiet_ms

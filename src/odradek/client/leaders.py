@@ -29,7 +29,7 @@ async def ask_leaders(client: Client, partitions: Collection[TopicPartition], as
         missing = [each for each in partitions if each not in found or isinstance(found[each], ClientError)]
         found.update(await _ask_once(client, missing, ask))
         for outcome in found.values():
-            if isinstance(outcome, ClientError) and outcome.is_passing:
+            if isinstance(outcome, ClientError) and outcome.is_retriable:
                 raise outcome
 
     try:

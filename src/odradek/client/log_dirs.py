@@ -74,18 +74,18 @@ async def _describe(client: Client, node_id: int, topics: Mapping[str, tuple[int
     return [_view(node_id, each) for each in response.results]
 
 
-def _view(node_id: int, told: DescribeLogDirsResult) -> LogDirView:
+def _view(node_id: int, result: DescribeLogDirsResult) -> LogDirView:
     replicas = tuple(
         Replica(
             node_id,
             TopicPartition(topic.name, each.partition_index),
-            told.log_dir,
+            result.log_dir,
             each.partition_size,
             each.is_future_key,
             each.offset_lag,
         )
-        for topic in told.topics
+        for topic in result.topics
         for each in topic.partitions
     )
-    total, usable = (None if each < 0 else each for each in (told.total_bytes, told.usable_bytes))
-    return LogDirView(node_id, told.log_dir, replicas, total, usable, refusal(told.error_code))
+    total, usable = (None if each < 0 else each for each in (result.total_bytes, result.usable_bytes))
+    return LogDirView(node_id, result.log_dir, replicas, total, usable, refusal(result.error_code))

@@ -89,7 +89,7 @@ async def list_reassignments(client: Client) -> list[Reassignment]:
             raise Refused(response.error_code, response.error_message)
         return response
 
-    told = await client.persist(attempt)
+    response = await client.persist(attempt)
     return sorted(
         Reassignment(
             TopicPartition(topic.name, each.partition_index),
@@ -97,7 +97,7 @@ async def list_reassignments(client: Client) -> list[Reassignment]:
             each.adding_replicas,
             each.removing_replicas,
         )
-        for topic in told.topics
+        for topic in response.topics
         for each in topic.partitions
     )
 
@@ -125,10 +125,10 @@ async def move_to_log_dirs(client: Client, node_id: int, wanted: Mapping[TopicPa
     async def attempt() -> AlterReplicaLogDirsResponse:
         return await client.ask_node(node_id, request, AlterReplicaLogDirsResponse)
 
-    told = await client.persist(attempt)
+    response = await client.persist(attempt)
     return {
         TopicPartition(topic.topic_name, each.partition_index): refusal(each.error_code)
-        for topic in told.results
+        for topic in response.results
         for each in topic.partitions
     }
 

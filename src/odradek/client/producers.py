@@ -73,14 +73,14 @@ def _topics(partitions: Collection[TopicPartition]) -> tuple[TopicRequest, ...]:
     return tuple(TopicRequest(name=name, partition_indexes=tuple(numbers)) for name, numbers in topics.items())
 
 
-def _read(told: ProducerState) -> ProducerView:
-    start = told.current_txn_start_offset
+def _read(state: ProducerState) -> ProducerView:
+    start = state.current_txn_start_offset
     return ProducerView(
-        ProducerId(told.producer_id),
-        told.producer_epoch,
-        told.coordinator_epoch,
-        told.last_sequence,
-        TimestampMs(told.last_timestamp),
+        ProducerId(state.producer_id),
+        state.producer_epoch,
+        state.coordinator_epoch,
+        state.last_sequence,
+        TimestampMs(state.last_timestamp),
         None if start == _NO_TRANSACTION else Offset(start),
     )
 

@@ -31,7 +31,7 @@ class Match(IntEnum):
     """Whatever is set: names and the default."""
 
 
-class Wanted(NamedTuple):
+class FilterComponent(NamedTuple):
     """What the entity of a quota must have."""
 
     type: str
@@ -47,15 +47,15 @@ class EntityQuotas:
     """By Kafka's names, in their order."""
 
 
-def matching(entity: Entity) -> list[Wanted]:
+def matching(entity: Entity) -> list[FilterComponent]:
     """What entities must have that have all of this one."""
     return [
-        Wanted(type_, Match.DEFAULT) if name is DEFAULT else Wanted(type_, Match.NAME, name)
+        FilterComponent(type_, Match.DEFAULT) if name is DEFAULT else FilterComponent(type_, Match.NAME, name)
         for type_, name in entity.items()
     ]
 
 
-async def describe_quotas(client: Client, wanted: Sequence[Wanted], *, strict: bool) -> list[EntityQuotas]:
+async def describe_quotas(client: Client, wanted: Sequence[FilterComponent], *, strict: bool) -> list[EntityQuotas]:
     """Of all entities that have what is wanted, in order; with `strict`, of those that have nothing else."""
     components = tuple(ComponentData(entity_type=each.type, match_type=each.match, match=each.name) for each in wanted)
     request = DescribeClientQuotasRequest(components=components, strict=strict)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from odradek.client.brokers import ask_brokers
 from odradek.client.client import Client
 from odradek.client.cluster import Coordinator
-from odradek.client.coordinators import Of, ask_coordinators
+from odradek.client.coordinators import CoordinatorType, ask_coordinators
 from odradek.client.errors import ClientError, Refused, refusal
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_PRODUCER_ID, ProducerId, TimestampMs
@@ -106,20 +106,20 @@ async def describe_transactions(
             for each in response.transaction_states
         }
 
-    return await ask_coordinators(client, transactional_ids, ask, Of.TRANSACTIONS)
+    return await ask_coordinators(client, transactional_ids, ask, CoordinatorType.TRANSACTIONS)
 
 
-def _read(told: describing.TransactionState, coordinator: Coordinator) -> TransactionView:
-    partitions = [TopicPartition(topic.topic, number) for topic in told.topics for number in topic.partitions]
-    is_open = told.transaction_start_time_ms > _NOT_STARTED
+def _read(state: describing.TransactionState, coordinator: Coordinator) -> TransactionView:
+    partitions = [TopicPartition(topic.topic, number) for topic in state.topics for number in topic.partitions]
+    is_open = state.transaction_start_time_ms > _NOT_STARTED
     return TransactionView(
-        transactional_id=told.transactional_id,
+        transactional_id=state.transactional_id,
         coordinator=coordinator,
-        producer_id=ProducerId(told.producer_id),
-        epoch=told.producer_epoch,
-        state=told.transaction_state,
-        timeout_ms=told.transaction_timeout_ms,
-        started_ms=TimestampMs(told.transaction_start_time_ms) if is_open else None,
+        producer_id=ProducerId(state.producer_id),
+        epoch=state.producer_epoch,
+        state=state.transaction_state,
+        timeout_ms=state.transaction_timeout_ms,
+        started_ms=TimestampMs(state.transaction_start_time_ms) if is_open else None,
         partitions=tuple(sorted(partitions)),
     )
 
@@ -138,4 +138,4 @@ async def fence(client: Client, view: TransactionView) -> ClientError | None:
         response = await client.ask_node(coordinator.node_id, request, InitProducerIdResponse)
         return dict.fromkeys(some, refusal(response.error_code))
 
-    return (await ask_coordinators(client, [transactional_id], ask, Of.TRANSACTIONS))[transactional_id]
+    return (await ask_coordinators(client, [transactional_id], ask, CoordinatorType.TRANSACTIONS))[transactional_id]

@@ -161,7 +161,7 @@ def unregister(image: Image, broker_id: int) -> Decision[None]:
     """The broker is none of the cluster's any more: it leads nothing, and is in sync with nothing."""
     broker = image.brokers.get(broker_id)
     if broker is None:
-        raise BrokerNotRegistered(f"broker {broker_id} is not registered")
+        raise BrokerNotRegistered(f"Broker ID {broker_id} is not currently registered")
     gone = UnregisterBrokerRecord(broker_id=broker_id, broker_epoch=broker.epoch)
     return Decision((*_departures(image, broker_id), gone), None)
 
@@ -195,7 +195,7 @@ def check_epoch(image: Image, broker_id: int, broker_epoch: int) -> Broker:
     """A broker of an earlier life has no say."""
     broker = image.brokers.get(broker_id)
     if broker is None:
-        raise BrokerNotRegistered(f"broker {broker_id} is not registered")
+        raise BrokerNotRegistered(f"Broker ID {broker_id} is not currently registered")
     if broker.epoch != broker_epoch:
         raise StaleBrokerEpoch(f"broker {broker_id} has epoch {broker.epoch}, not {broker_epoch}")
     return broker

@@ -56,7 +56,7 @@ def check(image: Image, resource: ConfigResource, values: Values, context: Conte
     elif resource.type == ResourceType.CLIENT_METRICS:
         _check_client_metrics(resource.name, after)
     else:
-        raise InvalidRequest(f"settings of resources of type {resource.type} are not kept")
+        raise InvalidRequest(f"Unknown resource type {resource.type}")
     for name, value in values.items():
         if value is not None and len(value) > VALUE_LENGTH_MAX:
             raise InvalidConfiguration(f"the value of {name} has more than {VALUE_LENGTH_MAX} characters")
@@ -64,11 +64,11 @@ def check(image: Image, resource: ConfigResource, values: Values, context: Conte
 
 def _check_topic_of(image: Image, name: str, after: Mapping[str, str], context: Context) -> None:
     if not name:
-        raise InvalidRequest("there are no settings for all topics; those of brokers are their defaults")
+        raise InvalidRequest("Default topic resources are not allowed: settings of brokers are the defaults of topics")
     check_name(name)
     check_topic(after, context)
     if name not in image.topics:
-        raise UnknownTopicOrPartition(f"there is no topic {name}")
+        raise UnknownTopicOrPartition(name, None)
 
 
 def check_topic(values: Mapping[str, str], context: Context) -> None:
@@ -78,12 +78,14 @@ def check_topic(values: Mapping[str, str], context: Context) -> None:
     except InvalidConfig as error:
         raise InvalidConfiguration(str(error)) from None
     if config.remote_storage_enable:
-        raise InvalidConfiguration("remote.storage.enable is true, and this cluster has no remote storage")
+        raise InvalidConfiguration(
+            "Tiered Storage functionality is disabled in this cluster: remote.storage.enable cannot be true"
+        )
 
 
 def _check_group(name: str, after: Mapping[str, str], context: Context) -> None:
     if not name:
-        raise InvalidRequest("there are no settings for all groups; those of brokers are their defaults")
+        raise InvalidRequest("Default group resources are not allowed: settings of brokers are the defaults of groups")
     try:
         GroupConfig.parse(after, context.broker).check_allowed(after, context.broker)
     except InvalidConfig as error:
@@ -92,17 +94,18 @@ def _check_group(name: str, after: Mapping[str, str], context: Context) -> None:
 
 def _check_client_metrics(name: str, after: Mapping[str, str]) -> None:
     if not name:
-        raise InvalidRequest("a subscription to metrics needs a name")
+        raise InvalidRequest("Subscription name can't be empty")
     unknown = [each for each in after if each not in CLIENT_METRICS_KEYS]
     if unknown:
-        raise InvalidRequest(f"client metrics have no setting {unknown[0]!r}")
+        raise InvalidRequest(f"Unknown client metrics configuration: {unknown[0]}")
     try:
         config = ClientMetricsConfig.parse(after)
     except InvalidConfig as error:
         raise InvalidConfiguration(str(error)) from None
     if not INTERVAL_MS_LEAST <= config.interval_ms <= INTERVAL_MS_MOST:
         raise InvalidRequest(
-            f"interval.ms is {config.interval_ms}, and must be {INTERVAL_MS_LEAST} to {INTERVAL_MS_MOST}"
+            f"Invalid value {config.interval_ms} for interval.ms: "
+            f"it must be between {INTERVAL_MS_LEAST} and {INTERVAL_MS_MOST}"
         )
 
 
@@ -113,9 +116,9 @@ def _check_broker_name(image: Image, name: str) -> None:
     if not name:
         return
     if not (name.isascii() and name.isdecimal()):
-        raise InvalidRequest(f"{name[:40]!r} is no broker's id")
+        raise InvalidRequest(f"Node id must be an integer, but it is: {name[:40]}")
     if int(name) not in image.brokers:
-        raise BrokerNotRegistered(f"broker {name} is not registered")
+        raise BrokerNotRegistered(f"Broker ID {name} is not currently registered")
 
 
 def _check_broker(image: Image, resource: ConfigResource, values: Values) -> None:
@@ -126,12 +129,12 @@ def _check_broker(image: Image, resource: ConfigResource, values: Values) -> Non
         if values[name] is not None and not may_change(name, key, for_all=not resource.name)
     )
     if fixed:
-        raise InvalidRequest(f"cannot be changed {_where(resource)} while brokers run: {', '.join(fixed)}")
+        raise InvalidRequest(f"Cannot update these configs dynamically: [{', '.join(fixed)}] {_where(resource)}")
     if MIN_INSYNC in values and image.has_eligible_leaders:
         if resource.name:
-            raise InvalidConfiguration(f"{MIN_INSYNC} is one for all brokers while partitions have eligible leaders")
+            raise InvalidConfiguration(f"Broker-level {MIN_INSYNC} cannot be altered while ELR is enabled")
         if values[MIN_INSYNC] is None:
-            raise InvalidConfiguration(f"{MIN_INSYNC} cannot be unset while partitions have eligible leaders")
+            raise InvalidConfiguration(f"Cluster-level {MIN_INSYNC} cannot be removed while ELR is enabled")
     if CORDONED in values and image.metadata_version < CORDONED_DIRECTORIES:
         raise InvalidConfiguration(f"{CORDONED} needs metadata.version {CORDONED_DIRECTORIES}")
     for name, value in values.items():

@@ -78,7 +78,7 @@ def _decide(
     for resource, values_of in wanted:
         try:
             if asked[resource] > 1:
-                raise InvalidRequest(f"{resource.name!r} is named more than once")
+                raise InvalidRequest(f"Each resource must appear at most once: {resource.name!r} comes again")
             values = values_of()
             check(image, resource, values, context)
             records += records_of(image, resource, values)
@@ -112,22 +112,22 @@ def values_of(image: Image, alteration: Alteration) -> Values:
     """What settings become, with lists as a whole. Raises InvalidRequest or InvalidConfiguration."""
     resource, changes = alteration
     if len({change.name for change in changes}) < len(changes):
-        raise InvalidRequest("a setting is named more than once")
+        raise InvalidRequest("The request has duplicate config keys")
     now = image.configs.of(*resource)
     return {change.name: _changed(resource, change, now.get(change.name)) for change in changes}
 
 
 def _changed(resource: ConfigResource, change: Change, now: str | None) -> str | None:
     if change.operation not in tuple(Operation):
-        raise InvalidRequest(f"{change.operation} is nothing that can be done to a setting")
+        raise InvalidRequest(f"Unknown operation type {change.operation}")
     operation = Operation(change.operation)
     if operation is Operation.DELETE:
         return None
     if change.value is None:
-        raise InvalidRequest(f"{change.name} without a value")
+        raise InvalidRequest(f"Null value not supported for: {change.name}")
     if operation is Operation.SET:
         return change.value
-    entries = _entries(resource, change.name, now)
+    entries = _entries(resource, change.name, now, operation)
     asked = change.value.split(",")
     if operation is Operation.APPEND:
         entries += [entry for entry in dict.fromkeys(asked) if entry not in entries]
@@ -136,11 +136,11 @@ def _changed(resource: ConfigResource, change: Change, now: str | None) -> str |
     return ",".join(entries)
 
 
-def _entries(resource: ConfigResource, name: str, now: str | None) -> list[str]:
+def _entries(resource: ConfigResource, name: str, now: str | None, operation: Operation) -> list[str]:
     """Of a list, as it is set or by default."""
     key = declared(resource.type, name) if resource.type in _WITH_LISTS else None
     if key is None or key.kind is not Kind.LIST:
-        raise InvalidConfiguration(f"{name} is no list, so nothing can be added to it or taken from it")
+        raise InvalidConfiguration(f"Can't {operation.name} to key {name}: its type is not LIST")
     text = key.format(key.default) if now is None else now
     return [entry for entry in (text or "").split(",") if entry]
 
@@ -149,8 +149,8 @@ def _whole(image: Image, replacement: Replacement) -> Values:
     resource, given = replacement
     values = dict(given)
     if len(values) < len(given):
-        raise InvalidRequest("a setting is named more than once")
+        raise InvalidRequest("The request has duplicate config keys")
     missing = [name for name, value in given if value is None]
     if missing:
-        raise InvalidRequest(f"settings without a value: {', '.join(missing)}")
+        raise InvalidRequest(f"Null value not supported for: {', '.join(missing)}")
     return {**dict.fromkeys(image.configs.of(*resource)), **values}

@@ -7,6 +7,7 @@ from odradek.controller.brokers import check_epoch
 from odradek.controller.errors import NotAReplica
 from odradek.metadata.decision import Decision
 from odradek.metadata.image import Image
+from odradek.metadata.uuids import to_text
 from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
 from odradek.wire.records.metadata import PartitionChangeRecord
 
@@ -42,10 +43,10 @@ def assign(
 def _assign(image: Image, broker_id: int, replica: InDirectory) -> PartitionChangeRecord | None:
     topic = image.topics.by_id(replica.topic_id)
     if topic is None:
-        raise UnknownTopicId(f"there is no topic with id {replica.topic_id.hex()}")
+        raise UnknownTopicId(f"This server does not host this topic ID: {to_text(replica.topic_id)}")
     partition = topic.partitions.get(replica.partition)
     if partition is None:
-        raise UnknownTopicOrPartition(f"there is no partition {topic.name}-{replica.partition}")
+        raise UnknownTopicOrPartition(topic.name, replica.partition)
     if broker_id not in partition.replicas:
         raise NotAReplica(f"broker {broker_id} has no replica of {topic.name}-{replica.partition}")
     at = partition.replicas.index(broker_id)

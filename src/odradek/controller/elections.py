@@ -37,7 +37,7 @@ def elect(
     if wanted is not None and not wanted:
         return Decision((), ())
     if election is None:
-        raise InvalidRequest(f"{kind} is no type of election")
+        raise InvalidRequest(f"Unknown election type {kind}")
     records: list[PartitionChangeRecord] = []
     reply: list[Elected] = []
     for topic, number in _all(image) if wanted is None else _named(wanted):
@@ -62,7 +62,7 @@ def _elect(image: Image, election: Election, where: tuple[str, int], context: Co
     topic, partition = find(image, *where)
     settled = partition.replicas[0] if election is Election.PREFERRED else partition.leader
     if partition.leader == settled != NO_LEADER:
-        raise ElectionNotNeeded(f"{where[0]}-{where[1]} has the leader that it is to have")
+        raise ElectionNotNeeded(f"Leader election not needed for topic partition {where[0]}-{where[1]}")
     record = change(subject_of(image, topic, where[1], context), Wanted.unchanged(partition, election))
     if record is None:
         said = f"{where[0]}-{where[1]} has no replica that could lead"

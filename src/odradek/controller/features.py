@@ -55,12 +55,14 @@ def _check(image: Image, update: FeatureUpdate, proposed: dict[str, int]) -> Non
     name, level, kind = update
     current = image.features.get(name, 0)
     if kind not in tuple(UpgradeType):
-        raise _refusal(update, f"{kind} is no type of upgrade")
+        raise _refusal(update, f"the given upgrade type {kind} is unknown: the controller does not support it")
     _check_support(image, update)
     if name == KRAFT_VERSION:
         raise _refusal(update, "the quorum's version cannot be changed")
     if level < current and kind == UpgradeType.UPGRADE:
-        raise _refusal(update, f"it is at {current}, and a downgrade must be asked for as such")
+        raise _refusal(
+            update, f"from {current}, that is a downgrade, and the upgrade type is neither safe nor unsafe downgrade"
+        )
     if level > current and kind != UpgradeType.UPGRADE:
         raise _refusal(update, f"it is at {current}, and that is no downgrade")
     if name == METADATA_VERSION:
@@ -72,13 +74,13 @@ def _check(image: Image, update: FeatureUpdate, proposed: dict[str, int]) -> Non
 def _check_support(image: Image, update: FeatureUpdate) -> None:
     """Level 0 turns a feature off, which every node can do."""
     if update.name not in SUPPORTED:
-        raise _refusal(update, "no such feature is known")
-    nodes = {"here": SUPPORTED[update.name]}
+        raise _refusal(update, "the controller does not support this feature")
+    nodes = {"the controller": SUPPORTED[update.name]}
     for broker in image.brokers.values():
-        nodes[f"by broker {broker.id}"] = broker.features.get(update.name, Levels(0, 0))
+        nodes[f"broker {broker.id}"] = broker.features.get(update.name, Levels(0, 0))
     for who, (least, most) in nodes.items():
         if update.level != 0 and not least <= update.level <= most:
-            raise _refusal(update, f"supported {who} are {least} to {most}")
+            raise _refusal(update, f"{who} only supports versions {least}-{most}")
 
 
 def _check_metadata_version(update: FeatureUpdate, current: int) -> None:
@@ -86,11 +88,13 @@ def _check_metadata_version(update: FeatureUpdate, current: int) -> None:
         raise _refusal(update, "it cannot be turned off")
     lost = [level for level in METADATA_CHANGED if update.level < level <= current]
     if lost:
-        raise _refusal(update, f"{current} may have written what {update.level} cannot read")
+        raise _refusal(
+            update, f"the downgrade from {current} to {update.level} is unsupported, it might delete metadata"
+        )
 
 
 def _refusal(update: FeatureUpdate, why: str) -> InvalidUpdateVersion:
-    return InvalidUpdateVersion(f"{update.name} cannot be set to {update.level}: {why}")
+    return InvalidUpdateVersion(f"Invalid update version {update.level} for feature {update.name}: {why}")
 
 
 def _pin_min_insync(image: Image, min_insync_replicas: int) -> list[Message]:

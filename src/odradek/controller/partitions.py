@@ -10,10 +10,10 @@ from odradek.model.topic_config import TopicConfig
 def find(image: Image, name: str, number: int) -> tuple[Topic, Partition]:
     topic = image.topics.get(name)
     if topic is None:
-        raise UnknownTopicOrPartition(f"there is no topic {name}")
+        raise UnknownTopicOrPartition(name, None)
     partition = topic.partitions.get(number)
     if partition is None:
-        raise UnknownTopicOrPartition(f"there is no partition {name}-{number}")
+        raise UnknownTopicOrPartition(name, number)
     return topic, partition
 
 

@@ -1,5 +1,6 @@
 """Which brokers get the replicas of new partitions, and who of them leads first."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from odradek.controller.errors import InvalidReplicaAssignment, InvalidReplicationFactor
@@ -19,10 +20,11 @@ def place(image: Image, partitions: range, replication_factor: int) -> tuple[Rep
     active = [broker.id for broker in brokers if broker.active]
     others = [broker.id for broker in brokers if not broker.active]
     if not active:
-        raise InvalidReplicationFactor(f"{replication_factor} replicas asked for, and no broker in service takes any")
+        raise InvalidReplicationFactor("All brokers are currently fenced or have all their log directories cordoned")
     if replication_factor > len(brokers):
         raise InvalidReplicationFactor(
-            f"{replication_factor} replicas asked for, and only {len(brokers)} registered broker(s) take any"
+            f"Unable to replicate {replication_factor} time(s): a replication factor of {replication_factor} cannot be "
+            f"reached, only {len(brokers)} broker(s) are registered that have a log directory without a cordon"
         )
     first = len(image.topics)  # topics begin with different brokers
     return tuple(
@@ -39,15 +41,19 @@ def _rotated(brokers: list[int], by: int) -> list[int]:
 def check_assignment(image: Image, replicas: Sequence[int], replication_factor: int | None) -> None:
     """Raises InvalidReplicaAssignment for replicas that someone chose by hand and that cannot be."""
     if not replicas:
-        raise InvalidReplicaAssignment("an assignment has no replicas")
+        raise InvalidReplicaAssignment("The manual partition assignment includes an empty replica list")
     for broker in replicas:
         if broker not in image.brokers:
-            raise InvalidReplicaAssignment(f"broker {broker} of an assignment is not registered")
+            raise InvalidReplicaAssignment(
+                f"The manual partition assignment includes broker {broker}: no such broker is registered"
+            )
     if len(set(replicas)) < len(replicas):
-        raise InvalidReplicaAssignment(f"an assignment has a broker more than once: {list(replicas)}")
+        twice = next(broker for broker, times in Counter(replicas).items() if times > 1)
+        raise InvalidReplicaAssignment(f"The manual partition assignment includes the broker {twice} more than once")
     if replication_factor is not None and len(replicas) != replication_factor:
         raise InvalidReplicaAssignment(
-            f"an assignment has {len(replicas)} replica(s), where other partitions have {replication_factor}"
+            f"The manual partition assignment includes a partition with {len(replicas)} replica(s), "
+            f"where other partitions have {replication_factor} replica(s)"
         )
 
 

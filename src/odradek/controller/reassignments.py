@@ -99,7 +99,7 @@ def _towards(partition: Partition, replicas: Replicas) -> Wanted:
 
 def _revert(partition: Partition, is_unclean_allowed: bool) -> Wanted:
     if not partition.adding and not partition.removing:
-        raise NoReassignmentInProgress("no reassignment is under way")
+        raise NoReassignmentInProgress("No partition reassignment is in progress")
     replicas = tuple(each for each in partition.replicas if each not in partition.adding)
     isr = tuple(each for each in partition.isr if each not in partition.adding)
     if not replicas:
@@ -114,4 +114,4 @@ def _check_factor(partition: Partition, replicas: Replicas) -> None:
     """Of what a reassignment under way is to come to."""
     now = len((set(partition.replicas) | set(partition.adding)) - set(partition.removing))
     if now != len(replicas):
-        raise InvalidReplicationFactor(f"{len(replicas)} replica(s), where there are {now}")
+        raise InvalidReplicationFactor(f"The replication factor is {now} and cannot be changed to {len(replicas)}")

@@ -63,7 +63,9 @@ def alter(image: Image, changes: Sequence[Deletion | Upsertion]) -> Decision[tup
             continue
         if change.user in outcomes:
             del records[change.user]
-            outcomes[change.user] = DuplicateResource(f"user {change.user!r} is changed more than once")
+            outcomes[change.user] = DuplicateResource(
+                f"A user credential cannot be altered twice in one request: {change.user}"
+            )
             continue
         try:
             records[change.user] = _record(image, change)
@@ -77,21 +79,21 @@ def _record(image: Image, change: Deletion | Upsertion) -> Message:
     if image.metadata_version < SCRAM:
         raise UnsupportedVersion(f"metadata.version {image.metadata_version} has no SCRAM credentials")
     if not change.user:
-        raise UnacceptableCredential("a user without a name")
+        raise UnacceptableCredential("Username must not be empty")
     if change.mechanism not in _HASHES:
-        raise UnsupportedSaslMechanism(f"{change.mechanism} is no SCRAM mechanism")
+        raise UnsupportedSaslMechanism(f"Unknown SCRAM mechanism: {change.mechanism}")
     if isinstance(change, Upsertion):
         return _credential(change)
     if ScramKey(change.mechanism, change.user) not in image.scram:
-        raise ResourceNotFound(f"user {change.user!r} has no such credential")
+        raise ResourceNotFound(f"User credential to delete does not exist: {change.user}")
     return RemoveUserScramCredentialRecord(name=change.user, mechanism=change.mechanism)
 
 
 def _credential(change: Upsertion) -> UserScramCredentialRecord:
-    if not ITERATIONS_LEAST <= change.iterations <= ITERATIONS_MOST:
-        raise UnacceptableCredential(
-            f"{change.iterations} iterations; there must be {ITERATIONS_LEAST} to {ITERATIONS_MOST}"
-        )
+    if change.iterations < ITERATIONS_LEAST:
+        raise UnacceptableCredential(f"Too few iterations: {change.iterations}, at least {ITERATIONS_LEAST}")
+    if change.iterations > ITERATIONS_MOST:
+        raise UnacceptableCredential(f"Too many iterations: {change.iterations}, at most {ITERATIONS_MOST}")
     if not change.salted_password:
         raise UnacceptableCredential("a credential without a password")
     hashed = _HASHES[change.mechanism]

@@ -15,13 +15,15 @@ _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 def check_name(name: str) -> None:
     """Raises InvalidTopic."""
     if not name:
-        raise InvalidTopic("a topic's name cannot be empty")
+        raise InvalidTopic("Topic name is invalid: the empty string is not allowed")
     if name in (".", ".."):
-        raise InvalidTopic(f"a topic's name cannot be {name!r}")
+        raise InvalidTopic(f"Topic name is invalid: {name!r} is not allowed")
     if len(name) > LENGTH_MAX:
-        raise InvalidTopic(f"a topic's name has at most {LENGTH_MAX} characters, not {len(name)}: {name!r}")
+        raise InvalidTopic(f"Topic name is invalid: {name!r} is longer than the max allowed length {LENGTH_MAX}")
     if not _LEGAL.fullmatch(name):
-        raise InvalidTopic(f"{name!r} has characters other than ASCII letters, digits, '.', '_' and '-'")
+        raise InvalidTopic(
+            f"Topic name is invalid: {name!r} contains characters other than ASCII alphanumerics, '.', '_' and '-'"
+        )
 
 
 def colliding(image: Image, name: str) -> str | None:

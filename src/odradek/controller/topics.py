@@ -23,6 +23,7 @@ from odradek.controller.topic_names import METADATA_TOPIC, check_name, colliding
 from odradek.metadata.decision import Decision
 from odradek.metadata.image import ConfigResource, Image, Partition, ResourceType, Topic
 from odradek.metadata.snapshot import partition_record
+from odradek.metadata.uuids import to_text
 from odradek.model.errors import BrokerError, InvalidTopic, UnknownTopicId, UnknownTopicOrPartition
 from odradek.wire.records.metadata import RemoveTopicRecord, TopicRecord
 from odradek.wire.schema import NO_UUID, Message
@@ -76,14 +77,14 @@ def create(
     In the reply, what is named more than once comes last.
     """
     if sum(_partitions_asked(topic, context) for topic in topics) > PARTITIONS_MAX:
-        raise PolicyViolation(f"more than {PARTITIONS_MAX} partitions in one request")
+        raise PolicyViolation(f"Excessively large number of partitions per request: at most {PARTITIONS_MAX}")
     asked = Counter(topic.name for topic in topics)
     records: list[Message] = []
     outcomes: dict[str, CreatedTopic | BrokerError] = {}
     for topic in sorted(topics, key=lambda topic: asked[topic.name] > 1):
         try:
             if asked[topic.name] > 1:
-                raise InvalidRequest(f"topic {topic.name} is asked for more than once")
+                raise InvalidRequest(f"Duplicate topic name: {topic.name}")
             decided, outcomes[topic.name] = _create(image, topic, context, charge)
             records += decided
         except BrokerError as error:
@@ -115,19 +116,19 @@ def _create(image: Image, topic: NewTopic, context: Context, charge: Charge) -> 
 
 def _check_new_name(image: Image, name: str) -> None:
     if name in image.topics:
-        raise TopicAlreadyExists(f"topic {name} is there already")
+        raise TopicAlreadyExists(f"Topic '{name}' already exists")
     if name == METADATA_TOPIC:
-        raise InvalidRequest(f"{name} is no topic that can be created")
+        raise InvalidRequest(f"Creation of the internal topic {name} is prohibited")
     check_name(name)
     other = colliding(image, name)
     if other is not None:
-        raise InvalidTopic(f"topic {name} differs from {other} in nothing but dots and underscores")
+        raise InvalidTopic(f"Topic '{name}' collides with existing topic {other}: only dots and underscores differ")
 
 
 def _config_records(image: Image, topic: NewTopic, context: Context) -> tuple[Message, ...]:
     missing = [name for name, value in topic.configs.items() if value is None]
     if missing:
-        raise InvalidConfiguration(f"settings without a value: {', '.join(missing)}")
+        raise InvalidConfiguration(f"Null value not supported for: {', '.join(missing)}")
     values = {name: value for name, value in topic.configs.items() if value is not None}
     check_topic(values, context)
     resource = ConfigResource(ResourceType.TOPIC, topic.name)
@@ -136,33 +137,39 @@ def _config_records(image: Image, topic: NewTopic, context: Context) -> tuple[Me
 
 def _assigned(image: Image, topic: NewTopic) -> list[Partition]:
     """As someone chose by hand."""
-    if topic.replication_factor != AS_DEFAULT or topic.partitions != AS_DEFAULT:
-        raise InvalidRequest("with an assignment, neither partitions nor replication factor can be given")
+    if topic.replication_factor != AS_DEFAULT:
+        raise InvalidRequest("With a manual partition assignment, the replication factor must be -1")
+    if topic.partitions != AS_DEFAULT:
+        raise InvalidRequest("With a manual partition assignment, numPartitions must be -1")
     chosen: dict[int, Partition] = {}
     replication_factor: int | None = None
     for number, replicas in topic.assignments:
         if number in chosen:
-            raise InvalidReplicaAssignment(f"partition {number} is assigned more than once")
+            raise InvalidReplicaAssignment(f"There are multiple manual partition assignments for partition {number}")
         check_assignment(image, replicas, replication_factor)
         replication_factor = len(replicas)
         chosen[number] = _in_service(image, replicas, number)
     if sorted(chosen) != list(range(len(chosen))):
-        raise InvalidReplicaAssignment(f"partitions {sorted(chosen)} do not count from 0 without a gap")
+        raise InvalidReplicaAssignment(
+            f"Partitions must be a consecutive 0-based integer sequence, not {sorted(chosen)}"
+        )
     return [chosen[number] for number in range(len(chosen))]
 
 
 def _in_service(image: Image, replicas: Replicas, number: int) -> Partition:
     partition = new_partition(image, replicas)
     if partition is None:
-        raise InvalidReplicaAssignment(f"no broker that partition {number} is assigned to is in service")
+        raise InvalidReplicaAssignment(
+            f"All brokers of the manual partition assignment for partition {number} are fenced"
+        )
     return partition
 
 
 def _placed(image: Image, topic: NewTopic, context: Context) -> list[Partition]:
     if topic.replication_factor < AS_DEFAULT or topic.replication_factor == 0:
-        raise InvalidReplicationFactor(f"{topic.replication_factor} replicas: must be above 0, or -1 for the default")
+        raise InvalidReplicationFactor("Replication factor must be larger than 0, or -1 for the broker's default")
     if topic.partitions < AS_DEFAULT or topic.partitions == 0:
-        raise InvalidPartitions(f"{topic.partitions} partitions: must be above 0, or -1 for the default")
+        raise InvalidPartitions(f"Number of partitions is {topic.partitions}, an invalid non-positive value")
     count = context.default_partitions if topic.partitions == AS_DEFAULT else topic.partitions
     replication_factor = (
         context.default_replication_factor if topic.replication_factor == AS_DEFAULT else topic.replication_factor
@@ -202,7 +209,7 @@ def create_partitions(
     for growth in growths:
         try:
             if asked[growth.name] > 1:
-                raise InvalidRequest(f"topic {growth.name} is named more than once")
+                raise InvalidRequest(f"Duplicate topic name: {growth.name}")
             records += _grow(image, growth, charge)
             outcomes[growth.name] = None
         except BrokerError as error:
@@ -214,16 +221,22 @@ def create_partitions(
 def _grow(image: Image, growth: Growth, charge: Charge) -> list[Message]:
     topic = image.topics.get(growth.name)
     if topic is None:
-        raise UnknownTopicOrPartition(f"there is no topic {growth.name}")
+        raise UnknownTopicOrPartition(growth.name, None)
     now = len(topic.partitions)
-    if growth.count <= now:
-        raise InvalidPartitions(f"topic {growth.name} has {now} partition(s), and can only get more than that")
+    if growth.count == now:
+        raise InvalidPartitions(f"Topic {growth.name} already has {now} partition(s)")
+    if growth.count < now:
+        raise InvalidPartitions(
+            f"The topic {growth.name} currently has {now} partition(s): {growth.count} would not be an increase"
+        )
     numbers = range(now, growth.count)
     if len(numbers) > PARTITIONS_MAX:
-        raise PolicyViolation(f"more than {PARTITIONS_MAX} partitions in one request")
+        raise PolicyViolation(f"Excessively large number of partitions per request: at most {PARTITIONS_MAX}")
     replication_factor = len(next(iter(topic.partitions.values())).replicas)
     if growth.assignments is not None and len(growth.assignments) != len(numbers):
-        raise InvalidReplicaAssignment(f"{len(growth.assignments)} assignment(s) for {len(numbers)} new partition(s)")
+        raise InvalidReplicaAssignment(
+            f"For {len(numbers)} additional partition(s), {len(growth.assignments)} assignment(s) were specified"
+        )
     charge(len(numbers))
     if growth.assignments is None:
         partitions = _new_partitions(image, numbers, replication_factor)
@@ -260,7 +273,7 @@ def delete(
 ) -> Decision[tuple[Deleted, ...]]:
     """Raises TopicDeletionDisabled where delete.topic.enable says so. A topic that is named twice stays."""
     if not context.delete_topic_enable:
-        raise TopicDeletionDisabled("delete.topic.enable is false")
+        raise TopicDeletionDisabled("Topic deletion is disabled: delete.topic.enable is false")
     reply: list[Deleted] = []
     going: dict[bytes, Deleted] = {}
     asked = Counter(doomed)
@@ -272,7 +285,9 @@ def delete(
             reply.append(Deleted(each.name, each.id, error))
             continue
         again = topic.id in going or asked[Doomed(id=topic.id)] > 1
-        refusal = InvalidRequest(f"topic {topic.name} is named more than once") if again else None
+        refusal = (
+            InvalidRequest(f"Topic {topic.name} was already supplied, by its name or by its id") if again else None
+        )
         going[topic.id] = Deleted(topic.name, topic.id, refusal)
     charged = [_charged(image, each, charge) for each in going.values()]
     records = tuple(RemoveTopicRecord(topic_id=each.id) for each in charged if each.error is None)
@@ -292,20 +307,20 @@ def _charged(image: Image, deleted: Deleted, charge: Charge) -> Deleted:
 
 def _check_doomed(doomed: Doomed, times: int) -> None:
     if doomed.name is None and doomed.id == NO_UUID:
-        raise InvalidRequest("neither a name nor an id")
+        raise InvalidRequest("Neither topic name nor id is there")
     if doomed.name is not None and doomed.id != NO_UUID:
-        raise InvalidRequest("both a name and an id")
+        raise InvalidRequest("There are both topic name and topic id, and only one may be")
     if times > 1:
-        raise InvalidRequest("a topic is named more than once")
+        raise InvalidRequest("Duplicate topic name" if doomed.name is not None else "Duplicate topic id")
 
 
 def _find(image: Image, doomed: Doomed) -> Topic:
     if doomed.name is None:
         topic = image.topics.by_id(doomed.id)
         if topic is None:
-            raise UnknownTopicId(f"there is no topic with id {doomed.id.hex()}")
+            raise UnknownTopicId(f"This server does not host this topic ID: {to_text(doomed.id)}")
         return topic
     topic = image.topics.get(doomed.name)
     if topic is None:
-        raise UnknownTopicOrPartition(f"there is no topic {doomed.name}")
+        raise UnknownTopicOrPartition(doomed.name, None)
     return topic

@@ -27,11 +27,14 @@ def _refuse_patterns(patterns: tuple[str, ...]) -> str | None:
     for pattern in patterns:
         name, _, expression = pattern.partition("=")
         if name.strip() not in _MATCHABLE or not expression or "=" in expression:
-            return f"{pattern!r} is not one of {', '.join(sorted(_MATCHABLE))} with = and a regular expression"
+            return (
+                f"Illegal client matching pattern: {pattern} is not one of {', '.join(sorted(_MATCHABLE))} "
+                "with = and a regular expression"
+            )
         try:
             re.compile(expression.strip())
         except re.error as error:
-            return f"{pattern!r}: {error}"
+            return f"Illegal client matching pattern: {pattern}: {error}"
     return None
 
 
@@ -63,7 +66,7 @@ class ClientMetricsConfig:
         values: dict[str, Any] = {}
         for name, text in texts.items():
             if name not in CLIENT_METRICS_KEYS:
-                raise InvalidConfig(f"client metrics have no setting {name!r}")
+                raise InvalidConfig(f"Unknown client metrics configuration: {name}")
             values[attribute_of(name)] = CLIENT_METRICS_KEYS[name].parse(text)
         return cls(**values)
 

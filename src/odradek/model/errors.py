@@ -98,14 +98,16 @@ class OutOfOrderSequence(BrokerError):
     code = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
     def __init__(self, producer: ProducerId, found: int, expected: int) -> None:
-        super().__init__(f"producer {producer} sent sequence {found}, expected was {expected}")
+        super().__init__(f"out of order sequence number {found} of producer {producer}, expected was {expected}")
 
 
 class InvalidProducerEpoch(BrokerError):
     code = ErrorCode.INVALID_PRODUCER_EPOCH
 
     def __init__(self, producer: ProducerId, found: int, last: int) -> None:
-        super().__init__(f"epoch {found} of producer {producer} is behind its last seen epoch {last}")
+        super().__init__(
+            f"producer {producer} attempted to produce with an old epoch, {found}: its last seen one is {last}"
+        )
 
 
 class InvalidTxnState(BrokerError):
@@ -124,6 +126,11 @@ class StorageFailed(BrokerError):
 
 class UnknownTopicOrPartition(BrokerError):
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def __init__(self, topic: str, partition: int | None) -> None:
+        """`partition` is None where there is no such topic at all."""
+        what = f"topic '{topic}'" if partition is None else f"partition {topic}-{partition}"
+        super().__init__(f"The {what} does not exist: this server does not host this topic-partition")
 
 
 class UnknownTopicId(BrokerError):

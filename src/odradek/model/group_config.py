@@ -114,7 +114,7 @@ class GroupConfig:
         }
         for name, text in texts.items():
             if name not in GROUP_KEYS:
-                raise InvalidConfig(f"groups have no setting {name!r}")
+                raise InvalidConfig(f"Unknown group config name: {name}")
             values[attribute_of(name)] = GROUP_KEYS[name].parse(text)
         config = replace(cls(), **values)
         for kind in _KINDS:
@@ -122,7 +122,8 @@ class GroupConfig:
             heartbeat: int = getattr(config, f"{kind}_heartbeat_interval_ms")
             if session <= heartbeat:
                 raise InvalidConfig(
-                    f"{kind}.session.timeout.ms is {session}, not more than the heartbeat's {heartbeat}"
+                    f"{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms, "
+                    f"and is {session}, not more than {heartbeat}"
                 )
         return config
 
@@ -130,19 +131,18 @@ class GroupConfig:
         """Raises InvalidConfig where one of these settings is outside of what the broker lets groups have."""
         for name in names:
             value: Any = getattr(self, attribute_of(name))
-            least, most = (_limit(name, bound, broker) for bound in ("min", "max"))
-            if least is not None and value < least:
-                raise InvalidConfig(f"{name} is {value}, and the broker allows {least} at least")
-            if most is not None and value > most:
-                raise InvalidConfig(f"{name} is {value}, and the broker allows {most} at most")
+            least, most = _limit_name(name, "min"), _limit_name(name, "max")
+            if least in BROKER_KEYS and value < getattr(broker, attribute_of(least)):
+                raise InvalidConfig(f"{name} must be greater than or equal to {least}, and is {value}")
+            if most in BROKER_KEYS and value > getattr(broker, attribute_of(most)):
+                raise InvalidConfig(f"{name} must be less than or equal to {most}, and is {value}")
 
 
 GROUP_KEYS = dict(sorted(keys_of(GroupConfig).items()))
 """The settings of a group by name."""
 
 
-def _limit(name: str, bound: str, broker: BrokerConfig) -> Any:
-    """For `consumer.session.timeout.ms`, what the broker has as `group.consumer.max.session.timeout.ms`."""
+def _limit_name(name: str, bound: str) -> str:
+    """For `consumer.session.timeout.ms`, `group.consumer.max.session.timeout.ms`. Few of them are settings."""
     kind, _, rest = name.partition(".")
-    setting_name = f"group.{kind}.{bound}.{rest.removeprefix('num.')}"
-    return getattr(broker, attribute_of(setting_name)) if setting_name in BROKER_KEYS else None
+    return f"group.{kind}.{bound}.{rest.removeprefix('num.')}"

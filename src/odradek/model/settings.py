@@ -87,7 +87,7 @@ class Key(Generic[T]):
         value = cast("T", self._tidied(_READERS[self.kind](self.name, text.strip())))
         complaint = self._complaint(value)
         if complaint:
-            raise InvalidConfig(f"{self.name} is {text!r}: {complaint}")
+            raise _invalid(self.name, text, complaint)
         return value
 
     def format(self, value: T) -> str | None:
@@ -128,12 +128,13 @@ class Key(Generic[T]):
             if self.least is not None and value < self.least:
                 return f"must be at least {self.least}"
             if self.most is not None and value > self.most:
-                return f"must be at most {self.most}"
+                return f"must be no more than {self.most}"
         if self.distinct and isinstance(value, tuple) and "" in value:
             return "an entry is empty"
         for name in (value if isinstance(value, tuple) else (value,)) if self.valid else ():
             if name not in self.valid:
-                return f"{name!r} is none of {', '.join(self.valid)}"
+                which = f"{name!r} " if isinstance(value, tuple) else ""
+                return f"{which}must be one of: {', '.join(self.valid)}"
         return self.refuses(value) if self.refuses else None
 
 
@@ -153,10 +154,15 @@ def attribute_of(name: str) -> str:
     return name.replace(".", "_")
 
 
+def _invalid(name: str, text: str, complaint: str) -> InvalidConfig:
+    shown = text if text.isprintable() else repr(text)  # in one line, whatever it is
+    return InvalidConfig(f"Invalid value {shown} for configuration {name}: {complaint}")
+
+
 def _read_boolean(name: str, text: str) -> bool:
     lower = text.lower()
     if lower not in ("true", "false"):
-        raise InvalidConfig(f"{name} is {text!r}: must be true or false")
+        raise _invalid(name, text, "must be either true or false")
     return lower == "true"
 
 
@@ -165,30 +171,30 @@ def _read_string(name: str, text: str) -> str:
 
 
 def _read_int(name: str, text: str) -> int:
-    return _read_integer(name, text, 32)
+    return _read_integer(name, text, Kind.INT, 32)
 
 
 def _read_short(name: str, text: str) -> int:
-    return _read_integer(name, text, 16)
+    return _read_integer(name, text, Kind.SHORT, 16)
 
 
 def _read_long(name: str, text: str) -> int:
-    return _read_integer(name, text, 64)
+    return _read_integer(name, text, Kind.LONG, 64)
 
 
-def _read_integer(name: str, text: str, bits: int) -> int:
+def _read_integer(name: str, text: str, kind: Kind, bits: int) -> int:
     if not _INTEGER.fullmatch(text):
-        raise InvalidConfig(f"{name} is {text[:40]!r}: must be a whole number")
+        raise _invalid(name, text[:40], f"must be a whole number of type {kind.name}")
     # Twenty characters hold every int64; int() would take its time over a text that is far longer.
     value = int(text) if len(text) <= 20 else 1 << 64
     if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise InvalidConfig(f"{name} is {text[:40]!r}: does not fit into {bits} bits")
+        raise _invalid(name, text[:40], f"does not fit into a number of type {kind.name}")
     return value
 
 
 def _read_double(name: str, text: str) -> float:
     if not _DECIMAL.fullmatch(text):
-        raise InvalidConfig(f"{name} is {text[:40]!r}: must be a number")
+        raise _invalid(name, text[:40], "must be a number of type DOUBLE")
     return float(text)
 
 

@@ -392,7 +392,7 @@ class TopicConfig:
         values = {}
         for name, text in texts.items():
             if name not in TOPIC_KEYS:
-                raise InvalidConfig(f"topics have no setting {name!r}")
+                raise InvalidConfig(f"Unknown topic config name: {name}")
             values[attribute_of(name)] = TOPIC_KEYS[name].parse(text)
         config = replace(defaults or TopicConfig(), **values)
         _check_lags(config)
@@ -423,8 +423,8 @@ TOPIC_KEYS = keys_of(TopicConfig)
 def _check_lags(config: TopicConfig) -> None:
     if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
         raise InvalidConfig(
-            f"min.compaction.lag.ms is {config.min_compaction_lag_ms}, which is more than max.compaction.lag.ms, "
-            f"{config.max_compaction_lag_ms}"
+            f"conflict of settings: min.compaction.lag.ms ({config.min_compaction_lag_ms}) > "
+            f"max.compaction.lag.ms ({config.max_compaction_lag_ms})"
         )
 
 

@@ -51,7 +51,7 @@ def make_topics(jobs: Sequence[Job], bootstrap: str) -> None:
         for name, refused in outcomes.items():
             if refused is None or refused.code == ErrorCode.TOPIC_ALREADY_EXISTS:
                 continue
-            if refused.is_passing:
+            if refused.is_retriable:
                 raise refused
             raise CannotMakeTopic(f"topic {name} cannot be made: {refused}")
         await _check(client, [job for job in jobs if outcomes[job.result] is not None])

@@ -174,7 +174,7 @@ class Cluster:
             try:
                 return await attempt()
             except ClientError as error:
-                if error.is_passing and not is_told:
+                if error.is_retriable and not is_told:
                     is_told = True
                     log.warning("%s; it is tried again for %g s at most", error, self.client.setting.timeout_s)
                 raise

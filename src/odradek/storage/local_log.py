@@ -202,7 +202,10 @@ class LocalLog:
     def _roll_due(self, segment: Segment, size: int, last: Offset, max_timestamp: TimestampMs) -> bool:
         config = self.config
         if size > config.segment_bytes:
-            raise BatchTooLarge(f"a batch of {size} bytes; a segment of {self.partition} takes {config.segment_bytes}")
+            raise BatchTooLarge(
+                f"message batch of {size} bytes is larger than the configured segment size on the server: "
+                f"segment.bytes of {self.partition} is {config.segment_bytes}"
+            )
         if segment.size == 0:
             return last - segment.base_offset > RELATIVE_OFFSET_MAX
         return (

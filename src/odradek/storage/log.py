@@ -127,7 +127,10 @@ class Log(LocalLog):
     def refuse_size(self, head: BatchHead) -> NoReturn:
         """Of a batch that is larger than max.message.bytes."""
         self.producers.put_off(head)
-        raise MessageTooLarge(f"{head.size} bytes; {self.partition} takes {self.config.max_message_bytes}")
+        raise MessageTooLarge(
+            f"a message batch of {head.size} bytes is larger than the max message size the server will accept: "
+            f"max.message.bytes of {self.partition} is {self.config.max_message_bytes}"
+        )
 
     def _check_coordinators(self, batch: memoryview, head: BatchHead, level: int) -> None:
         if head.is_control:

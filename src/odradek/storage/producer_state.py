@@ -209,7 +209,9 @@ class ProducerState:
             if head.base_sequence != expected:
                 raise OutOfOrderSequence(head.producer_id, head.base_sequence, expected)
         if producer.txn_first_offset >= 0 and not head.is_transactional:
-            raise InvalidTxnState(f"producer {head.producer_id} has an open transaction and sent a batch outside it")
+            raise InvalidTxnState(
+                f"invalid state: producer {head.producer_id} has an open transaction and sent a batch outside it"
+            )
 
     def _check_first(self, head: BatchHead) -> None:
         put_off = self._put_off.get(head.producer_id)

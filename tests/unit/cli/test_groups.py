@@ -111,9 +111,9 @@ def test_offsets_are_kept_within_the_log() -> None:
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (Refused(ErrorCode.GROUP_ID_NOT_FOUND, "Group app not found."), "there is no group app"),
-        (Refused(ErrorCode.NON_EMPTY_GROUP), "app: it has members: stop them first (NON_EMPTY_GROUP)"),
-        (Refused(ErrorCode.GROUP_AUTHORIZATION_FAILED), "app: GROUP_AUTHORIZATION_FAILED"),
+        (Refused(ErrorCode.GROUP_ID_NOT_FOUND, "Group app not found."), "Consumer group 'app' does not exist"),
+        (Refused(ErrorCode.NON_EMPTY_GROUP), "app: the group is not empty: stop its members first (NON_EMPTY_GROUP)"),
+        (Refused(ErrorCode.GROUP_AUTHORIZATION_FAILED), "app: Group authorization failed (GROUP_AUTHORIZATION_FAILED)"),
         (ClientError("lost"), "app: lost"),
     ],
 )

@@ -40,7 +40,7 @@ def test_partitions_are_chosen_once_and_in_order() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("gone", r"there is no topic gone \(UNKNOWN_TOPIC_OR_PARTITION\)"),
+        ("gone", r"Topic 'gone' does not exist \(UNKNOWN_TOPIC_OR_PARTITION\)"),
         ("odd", "^INVALID_TOPIC_EXCEPTION$"),
         ("orders:1,3", r"orders has no partition 3 \(UNKNOWN_TOPIC_OR_PARTITION\)"),
     ],

@@ -12,7 +12,7 @@ from odradek.client.deleting import delete_records
 from odradek.client.errors import Refused
 from odradek.client.lag import Extent
 from odradek.client.log_dirs import describe_log_dirs, list_replicas
-from odradek.client.quotas import Match, Wanted, alter_quotas, describe_quotas, matching
+from odradek.client.quotas import FilterComponent, Match, alter_quotas, describe_quotas, matching
 from odradek.client.setting import ClientSetting
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset, TimestampMs
@@ -111,7 +111,7 @@ def test_quotas_are_described_in_order() -> None:
         cluster.answers[describing.DescribeClientQuotasRequest] = lambda _: describing.DescribeClientQuotasResponse(
             entries=entries
         )
-        found = await describe_quotas(client, [Wanted("user", Match.ANY)], strict=False)
+        found = await describe_quotas(client, [FilterComponent("user", Match.ANY)], strict=False)
         assert [(list(each.entity.items()), list(each.quotas.items())) for each in found] == [
             ([("user", None)], [("producer_byte_rate", 5.0)]),
             ([("user", "alice"), ("client-id", "app")], [("consumer_byte_rate", 4.0), ("request_percentage", 3.0)]),
@@ -145,7 +145,9 @@ def test_quotas_that_cannot_be_asked_for() -> None:
             error_code=ErrorCode.INVALID_REQUEST, error_message="so it is", entries=None
         )
         with pytest.raises(Refused, match=r"so it is \(INVALID_REQUEST\)"):
-            await describe_quotas(client, [Wanted("ip", Match.ANY), Wanted("user", Match.ANY)], strict=False)
+            await describe_quotas(
+                client, [FilterComponent("ip", Match.ANY), FilterComponent("user", Match.ANY)], strict=False
+            )
 
     run(test)
 

@@ -215,5 +215,5 @@ def test_what_a_refusal_says() -> None:
     assert str(refusal(36)) == "TOPIC_ALREADY_EXISTS"
     assert str(refusal(9999)) == "error 9999"
     assert refusal(0) is None
-    assert Refused(41).is_passing
-    assert not Refused(36).is_passing
+    assert Refused(41).is_retriable
+    assert not Refused(36).is_retriable

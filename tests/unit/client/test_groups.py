@@ -290,7 +290,7 @@ def test_commits_have_an_outcome_for_each_partition() -> None:
         long = TopicPartition("orders", 1)
         found = await commit_offsets(client, "a", {ORDERS: Committed(Offset(4)), long: Committed(Offset(5), "long")})
         assert found[ORDERS] is None
-        assert str(found[long]) == "OFFSET_METADATA_TOO_LARGE"
+        assert str(found[long]) == "the metadata of the offset is too large (OFFSET_METADATA_TOO_LARGE)"
         requests = cluster.asked(1, OffsetCommitRequest)
         assert len(requests) == 2
         assert (requests[0].member_id, requests[0].generation_id_or_member_epoch) == ("", -1)
@@ -333,7 +333,7 @@ def test_what_is_refused_to_a_group_is_refused_to_all_its_partitions() -> None:
         cluster.answers[OffsetDeleteRequest] = lambda request, code: OffsetDeleteResponse(error_code=code)
         cluster.refusals = [ErrorCode.GROUP_ID_NOT_FOUND]
         found = await delete_committed(client, "a", [ORDERS])
-        assert str(found[ORDERS]) == "GROUP_ID_NOT_FOUND"
+        assert str(found[ORDERS]) == "the group id does not exist (GROUP_ID_NOT_FOUND)"
 
     run(test)
 
@@ -348,6 +348,10 @@ def test_groups_are_deleted_by_their_coordinators() -> None:
         )
         cluster.refusals = [ErrorCode.COORDINATOR_NOT_AVAILABLE]
         found = await delete_groups(client, ["a", "b", "c"])
-        assert [each and str(each) for each in found.values()] == [None, None, "NON_EMPTY_GROUP"]
+        assert [each and str(each) for each in found.values()] == [
+            None,
+            None,
+            "the group is not empty (NON_EMPTY_GROUP)",
+        ]
 
     run(test)

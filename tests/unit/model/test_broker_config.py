@@ -196,7 +196,9 @@ def test_settings_of_one_listener_are_kept_and_checked() -> None:
     config = BrokerConfig.parse({**COMBINED, **texts})
     assert config.others == texts
     assert config.for_listener("EXTERNAL") == {"ssl.keystore.location": "/keys", "plain.sasl.jaas.config": "login"}
-    with pytest.raises(InvalidConfig, match=r"^listener\.name\.external\.max\.connections is '-1'"):
+    with pytest.raises(
+        InvalidConfig, match=r"^Invalid value -1 for configuration listener\.name\.external\.max\.connections: "
+    ):
         BrokerConfig.parse({**COMBINED, "listener.name.external.max.connections": "-1"})
 
 

@@ -31,14 +31,14 @@ def test_who_the_node_is_must_be_given(missing: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
-        ("num.partitions", "0", "num.partitions is '0': must be at least 1"),
-        ("num.partitions", "many", "num.partitions is 'many': must be a whole number"),
-        ("offsets.topic.replication.factor", "32768", "does not fit into 16 bits"),
-        ("group.share.delivery.count.limit", "11", "must be at most 10"),
-        ("compression.type", "zip", "'zip' is none of uncompressed, zstd, lz4, snappy, gzip, producer"),
-        ("group.consumer.migration.policy", "never", "'never' is none of disabled, downgrade, upgrade, bidirectional"),
+        ("num.partitions", "0", "Invalid value 0 for configuration num.partitions: must be at least 1"),
+        ("num.partitions", "many", "must be a whole number of type INT"),
+        ("offsets.topic.replication.factor", "32768", "does not fit into a number of type SHORT"),
+        ("group.share.delivery.count.limit", "11", "must be no more than 10"),
+        ("compression.type", "zip", "must be one of: uncompressed, zstd, lz4, snappy, gzip, producer"),
+        ("group.consumer.migration.policy", "never", "must be one of: disabled, downgrade, upgrade, bidirectional"),
         ("process.roles", "", "must not be empty"),
-        ("process.roles", "king", "'king' is none of broker, controller"),
+        ("process.roles", "king", "'king' must be one of: broker, controller"),
         ("node.id", "-1", "must be at least 0"),
         ("log.dirs", "", "must not be empty"),
         ("log.dirs", "/a,,/b", "an entry is empty"),
@@ -66,7 +66,7 @@ def test_a_bad_value_is_refused_by_name_value_and_reason(name: str, text: str, c
     with pytest.raises(InvalidConfig) as refused:
         BrokerConfig.parse({**COMBINED, name: text})
     message = str(refused.value)
-    assert message.startswith(f"{name} is '{text}': ")
+    assert message.startswith(f"Invalid value {text} for configuration {name}: ")
     assert message.endswith(complaint)
     assert "\n" not in message
 
@@ -77,12 +77,21 @@ def test_a_bad_value_is_refused_by_name_value_and_reason(name: str, text: str, c
         ({"broker.id": "2"}, "node.id is 1 and broker.id 2: they must be the same"),
         ({"log.retention.ms": "0"}, "log.retention.ms, or what stands in for it, is 0"),
         ({"log.retention.hours": "0"}, "log.retention.ms, or what stands in for it, is 0"),
-        ({"log.roll.ms": "0"}, "as a default for topics, log.roll.ms is '0': must be at least 1"),
-        ({"log.roll.jitter.ms": "-1"}, "as a default for topics, log.roll.jitter.ms is '-1': must be at least 0"),
-        ({"log.flush.scheduler.interval.ms": "-1"}, "log.flush.scheduler.interval.ms is '-1': must be at least 0"),
+        (
+            {"log.roll.ms": "0"},
+            "as a default for topics, Invalid value 0 for configuration log.roll.ms: must be at least 1",
+        ),
+        (
+            {"log.roll.jitter.ms": "-1"},
+            "as a default for topics, Invalid value -1 for configuration log.roll.jitter.ms: must be at least 0",
+        ),
+        (
+            {"log.flush.scheduler.interval.ms": "-1"},
+            "Invalid value -1 for configuration log.flush.scheduler.interval.ms: must be at least 0",
+        ),
         (
             {"log.cleaner.min.compaction.lag.ms": "2", "log.cleaner.max.compaction.lag.ms": "1"},
-            "min.compaction.lag.ms is 2, which is more than max.compaction.lag.ms, 1",
+            "min.compaction.lag.ms (2) > max.compaction.lag.ms (1)",
         ),
         ({"log.cleaner.dedupe.buffer.size": "2097152", "log.cleaner.threads": "2"}, "more than 1048576 for each of 2"),
         (

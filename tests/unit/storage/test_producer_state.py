@@ -65,7 +65,7 @@ def story() -> Story:
 def test_batches_follow_each_other_without_a_gap(story: Story) -> None:
     assert story.send(A, 0, 3) is None
     assert story.send(A, 3, 2) is None
-    with pytest.raises(OutOfOrderSequence, match="producer 1 sent sequence 6, expected was 5"):
+    with pytest.raises(OutOfOrderSequence, match="sequence number 6 of producer 1, expected was 5"):
         story.send(A, 6)
     with pytest.raises(OutOfOrderSequence):
         story.send(A, 4)
@@ -109,7 +109,7 @@ def test_but_not_behind_its_first_batch_which_was_too_large_and_comes_again_in_p
     story.state.put_off(head(A, 7, 5))
     story.state.put_off(head(A, 12, 5))
     for sequence in (8, 12, 17):
-        with pytest.raises(OutOfOrderSequence, match=f"producer 1 sent sequence {sequence}, expected was 7"):
+        with pytest.raises(OutOfOrderSequence, match=f"sequence number {sequence} of producer 1, expected was 7"):
             story.send(A, sequence)
     assert story.send(B, 17) is None
     for sequence in (7, 8, 12):
@@ -189,7 +189,9 @@ def test_after_the_largest_no_other_sequence_follows(story: Story) -> None:
 
 def test_an_older_epoch_is_fenced(story: Story) -> None:
     story.send(A, 0, epoch=3)
-    with pytest.raises(InvalidProducerEpoch, match="epoch 2 of producer 1 is behind its last seen epoch 3"):
+    with pytest.raises(
+        InvalidProducerEpoch, match="producer 1 attempted to produce with an old epoch, 2: its last seen one is 3"
+    ):
         story.send(A, 1, epoch=2)
     with pytest.raises(InvalidProducerEpoch):
         story.end(A, commit=True, epoch=2)

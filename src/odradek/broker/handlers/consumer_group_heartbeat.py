@@ -25,7 +25,7 @@ class ConsumerGroupHeartbeat:
         return self._groups.ask(
             call,
             request.group_id,
-            lambda shard, asked: shard.migration.consumer_heartbeat(asked, request),
+            lambda shard, asked: shard.membership.consumer_heartbeat(asked, request),
             _refusal,
         )
 

@@ -20,9 +20,12 @@ class DescribeCluster:
 
     def handle(self, call: Call, request: DescribeClusterRequest) -> DescribeClusterResponse:
         if request.endpoint_type == _CONTROLLERS:
-            return _refusal(ErrorCode.MISMATCHED_ENDPOINT_TYPE, "a broker does not tell of controllers")
+            return _refusal(
+                ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+                "This is an endpoint of type BROKER, and the request is for an endpoint of type CONTROLLER",
+            )
         if request.endpoint_type != _BROKERS:
-            return _refusal(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"{request.endpoint_type} is no type of endpoint")
+            return _refusal(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, f"Unsupported endpoint type {request.endpoint_type}")
         is_registered = self._broker.is_registered
         others = self._out_of_service() if request.include_fenced_brokers else ()
         return DescribeClusterResponse(

@@ -67,9 +67,9 @@ class DescribeConfigs:
         if kind == ResourceType.BROKER:
             return self._of_broker(name)
         if kind not in (ResourceType.GROUP, ResourceType.CLIENT_METRICS):
-            raise InvalidRequest(f"settings of resources of type {kind} are not kept")
+            raise InvalidRequest(f"Unknown resource type {kind}")
         if not name:
-            raise InvalidRequest("a resource without a name")
+            raise InvalidRequest("Name of a group or of a subscription must not be empty")
         if kind == ResourceType.GROUP:
             return shown_settings.of_group(self._settings, image, image.configs.of(kind, name))
         return shown_settings.of_client_metrics(image.configs.of(kind, name))
@@ -78,7 +78,7 @@ class DescribeConfigs:
         image = self._broker.image
         check_name(name)
         if name not in image.topics:
-            raise UnknownTopicOrPartition(f"there is no topic {name}")
+            raise UnknownTopicOrPartition(name, None)
         return shown_settings.of_topic(self._settings, image, image.configs.of(ResourceType.TOPIC, name))
 
     def _of_broker(self, name: str) -> Iterable[Shown]:

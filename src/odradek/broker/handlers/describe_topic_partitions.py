@@ -92,7 +92,7 @@ class DescribeTopicPartitions:
 def _missing(name: str) -> DescribeTopicPartitionsResponseTopic:
     try:
         check_name(name)
-        raise UnknownTopicOrPartition(f"there is no topic {name}")
+        raise UnknownTopicOrPartition(name, None)
     except BrokerError as error:
         return _failure(name, error, TOPIC_OPERATIONS)
 

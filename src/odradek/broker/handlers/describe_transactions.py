@@ -29,7 +29,7 @@ class DescribeTransactions:
             check_id(transactional_id)
             found = self._transactions.shard_of(transactional_id).get(transactional_id)
             if found is None:
-                raise TransactionalIdNotFound(f"{transactional_id!r} is not known")
+                raise TransactionalIdNotFound(f"the transactionalId {transactional_id} could not be found")
         except BrokerError as error:
             return TransactionState(
                 error_code=error.code,

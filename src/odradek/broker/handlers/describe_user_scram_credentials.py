@@ -43,7 +43,7 @@ def _result(user: str, count: int, known: dict[str, list[CredentialInfo]]) -> De
 
 def _credentials(user: str, count: int, known: dict[str, list[CredentialInfo]]) -> tuple[CredentialInfo, ...]:
     if count > 1:
-        raise DuplicateResource(f"user {user!r} is named more than once")
+        raise DuplicateResource(f"SCRAM credentials of the same user are asked for twice in one request: {user}")
     if user not in known:
-        raise ResourceNotFound(f"user {user!r} has no credentials")
+        raise ResourceNotFound(f"User credential to describe does not exist: {user}")
     return tuple(known[user])

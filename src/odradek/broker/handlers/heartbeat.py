@@ -18,7 +18,7 @@ class Heartbeat:
         if not request.group_id:
             return HeartbeatResponse(error_code=ErrorCode.INVALID_GROUP_ID)
         return self._groups.ask(
-            call, request.group_id, lambda shard, asked: shard.migration.heartbeat(asked, request), _refusal
+            call, request.group_id, lambda shard, asked: shard.membership.heartbeat(asked, request), _refusal
         )
 
     def handle_body(self, call: Call, body: memoryview) -> Handled:

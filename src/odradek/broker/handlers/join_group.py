@@ -19,6 +19,6 @@ class JoinGroup:
         return self._groups.ask(
             call,
             request.group_id,
-            lambda shard, asked: shard.migration.join(asked, request),
+            lambda shard, asked: shard.membership.join(asked, request),
             lambda code: join_refused(call.version, code),
         )

@@ -18,6 +18,6 @@ class LeaveGroup:
         return self._groups.ask(
             call,
             request.group_id,
-            lambda shard, asked: shard.migration.leave(asked, request),
+            lambda shard, asked: shard.membership.leave(asked, request),
             lambda code: LeaveGroupResponse(error_code=code),
         )

@@ -16,6 +16,7 @@ from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.errors import InvalidRequest
 from odradek.controller.topic_names import check_name
 from odradek.metadata.image import Partition, Topic, Topics
+from odradek.metadata.uuids import to_text
 from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
 from odradek.wire.messages.metadata import (
     MetadataRequest,
@@ -84,7 +85,7 @@ class Metadata:
         for topic_id in dict.fromkeys(each.topic_id for each in asked if each.topic_id != NO_UUID):
             topic = self._broker.image.topics.by_id(topic_id)
             if topic is None:
-                error = UnknownTopicId(f"no topic with id {topic_id.hex()}")
+                error = UnknownTopicId(f"This server does not host this topic ID: {to_text(topic_id)}")
                 missing.append(_failure(None, topic_id, error, NOT_ASKED))
             else:
                 found.append(self._topic(topic, operations))
@@ -104,7 +105,7 @@ class Metadata:
             try:
                 check_name(name)
                 missing.append(name)
-                raise UnknownTopicOrPartition(f"there is no topic {name}")
+                raise UnknownTopicOrPartition(name, None)
             except BrokerError as error:
                 failed.append(_failure(name, NO_UUID, error, operations))
         if missing and makes_them_for is not None and self._settings.now(image).auto_create_topics_enable:

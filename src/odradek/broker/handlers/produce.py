@@ -198,7 +198,7 @@ class Produce:
         try:
             name = topic.name if version < _BY_ID_SINCE else self._broker.name_of(topic.topic_id)
             if acks not in _ACKS:
-                raise _InvalidAcks(f"acks {acks}")
+                raise _InvalidAcks(f"invalid value for required acks: {acks}")
         except BrokerError as error:
             parts = [_failure(part.index, error) for part in topic.partition_data]
         else:
@@ -213,7 +213,7 @@ class Produce:
         try:
             partition = self._broker.partition(topic, data.index)
             if topic in INTERNAL_TOPICS:
-                raise InvalidTopic(f"{topic} is written by brokers only")
+                raise InvalidTopic(f"an invalid topic for this operation: {topic} is written by brokers only")
             batch = _one_batch(data.records or b"")
             if not work.has_zstd and len(batch) > _CODEC_AT and batch[_CODEC_AT] & 7 == Codec.ZSTD:
                 raise UnsupportedCodec(f"zstd comes with version {_ZSTD_SINCE}")
@@ -275,7 +275,7 @@ def _size_of_batch(view: memoryview) -> int | None:
         return None
     (length,) = _LENGTH.unpack_from(view, _LENGTH_AT)
     if length < _LENGTH_LEAST:
-        raise CorruptBatch(f"a batch of {length} bytes")
+        raise CorruptBatch(f"record size {length} is less than the head of a batch")
     return length + LOG_OVERHEAD if length + LOG_OVERHEAD <= len(view) else None
 
 

@@ -18,6 +18,6 @@ class SyncGroup:
         return self._groups.ask(
             call,
             request.group_id,
-            lambda shard, asked: shard.migration.sync(asked, request),
+            lambda shard, asked: shard.membership.sync(asked, request),
             lambda code: SyncGroupResponse(error_code=code),
         )

@@ -43,7 +43,7 @@ class TxnOffsetCommit:
 
     def handle(self, call: Call, request: TxnOffsetCommitRequest) -> object:
         commit = Commit(request, self._broker.image)
-        if not commit.wanted:
+        if not commit.topics:
             return commit.response()
         if not request.group_id:
             return commit.refusal(ErrorCode.INVALID_GROUP_ID)

@@ -35,7 +35,7 @@ class MutationAccount:
             wait_ms = bucket.wait_ms(now_ms)
             if wait_ms:
                 self._until_ms = now_ms + wait_ms
-                raise ThrottlingQuotaExceeded(f"the quota of changes is used up, for {wait_ms} ms")
+                raise ThrottlingQuotaExceeded(f"The quota has been exceeded: changes are throttled for {wait_ms} ms")
             bucket.take(partitions, now_ms)
         else:
             bucket.take(partitions, now_ms)

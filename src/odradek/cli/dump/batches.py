@@ -31,7 +31,7 @@ _GAPS_MAX = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DumpOptions:
     """What to print of a file of batches."""
 
     records: bool = False
@@ -44,15 +44,15 @@ class Wanted:
     """What makes keys and values readable; without one they are printed as text."""
 
 
-def dump(file: File, printer: Printer, wanted: Wanted) -> None:
-    _BatchDump(file, printer, wanted).run()
+def dump(file: File, printer: Printer, options: DumpOptions) -> None:
+    _BatchDump(file, printer, options).run()
 
 
 class _BatchDump:
-    def __init__(self, file: File, printer: Printer, wanted: Wanted) -> None:
+    def __init__(self, file: File, printer: Printer, options: DumpOptions) -> None:
         self._file = file
         self._printer = printer
-        self._wanted = wanted
+        self._wanted = options
         self._size = file.size()
         self._next_offset: int | None = None
         self._gaps: list[str] = []

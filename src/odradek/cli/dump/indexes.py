@@ -16,7 +16,7 @@ from odradek.storage.producer_state import Producer
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class IndexDumpOptions:
     """What to do with an offset or time index."""
 
     sanity_only: bool = False
@@ -78,16 +78,16 @@ def _offset_index(files: Files, path: str) -> _Index:
 # --- the offset index
 
 
-def dump_offset_index(files: Files, path: str, printer: Printer, wanted: Wanted) -> None:
+def dump_offset_index(files: Files, path: str, printer: Printer, options: IndexDumpOptions) -> None:
     index = _offset_index(files, path)
     if index.count == 0:
         printer.line(f"{path} is empty.")
-    elif wanted.sanity_only:
+    elif options.sanity_only:
         # Of an index that ends with zeros, the last entry is one of them.
         last = index.base if index.zeros_at is not None else index.entries[-1][0]
         _tell_sanity(index, printer, None if last > index.base else f"ends with offset {last}")
     else:
-        _compare_offsets(files, index, printer, wanted)
+        _compare_offsets(files, index, printer, options)
         index.tell_rest(printer)
 
 
@@ -100,7 +100,7 @@ def _tell_sanity(index: _Index, printer: Printer, reason: str | None) -> None:
         printer.complain(index.path, f"failed sanity check: {reason}, and starts at {index.base}; a broker rebuilds it")
 
 
-def _compare_offsets(files: Files, index: _Index, printer: Printer, wanted: Wanted) -> None:
+def _compare_offsets(files: Files, index: _Index, printer: Printer, options: IndexDumpOptions) -> None:
     file = index.open_log(files, printer)
     mismatches: list[str] = []
     try:
@@ -111,7 +111,7 @@ def _compare_offsets(files: Files, index: _Index, printer: Printer, wanted: Want
                 found = _last_offset_at(file, position)
                 if found != offset:
                     mismatches.append(f"  Index offset: {offset}, log offset: {found}")
-            if not wanted.verify_only:
+            if not options.verify_only:
                 printer.line(f"offset: {offset} position: {position}")
     finally:
         if file is not None:
@@ -133,20 +133,20 @@ def _last_offset_at(file: File, position: int) -> int | str:
 # --- the time index
 
 
-def dump_time_index(files: Files, path: str, printer: Printer, wanted: Wanted) -> None:
+def dump_time_index(files: Files, path: str, printer: Printer, options: IndexDumpOptions) -> None:
     index = _Index(files, path, names.TIME_INDEX, time_index.ENTRY)
-    if wanted.sanity_only:
+    if options.sanity_only:
         first, last = (index.entries[0], index.entries[-1]) if index.entries else ((0, index.base), (0, index.base))
         if index.zeros_at is not None:
             last = (0, index.base)
         reason = f"ends with timestamp {last[0]} at offset {last[1]}"
         _tell_sanity(index, printer, None if last[0] >= first[0] and last[1] >= index.base else reason)
         return
-    _compare_times(files, index, printer, wanted)
+    _compare_times(files, index, printer, options)
     index.tell_rest(printer)
 
 
-def _compare_times(files: Files, index: _Index, printer: Printer, wanted: Wanted) -> None:
+def _compare_times(files: Files, index: _Index, printer: Printer, options: IndexDumpOptions) -> None:
     segment = _Segment(files, index, printer)
     mismatches: list[str] = []
     out_of_order: list[str] = []
@@ -165,7 +165,7 @@ def _compare_times(files: Files, index: _Index, printer: Printer, wanted: Wanted
                     mismatches.append(f"  Index timestamp: {timestamp}, log timestamp: {head.max_timestamp}")
                 if before >= timestamp:
                     out_of_order.append(f"  Index timestamp: {timestamp}, Previously indexed timestamp: {before}")
-            if not wanted.verify_only:
+            if not options.verify_only:
                 printer.line(f"timestamp: {timestamp} offset: {offset}")
             before = timestamp
     finally:

@@ -24,8 +24,8 @@ def event(text: str, group_id: str, **fields: object) -> Event:
     return Event(text, {"group": group_id, **known})
 
 
-def thrown_out(group_id: str, member_id: str, reason: str) -> Decision:
-    return happened("a member was thrown out", group_id, member=member_id, reason=reason)
+def removed(group_id: str, member_id: str, reason: str) -> Decision:
+    return happened("a member was removed", group_id, member=member_id, reason=reason)
 
 
 def left(group_id: str, member_id: str, reason: str | None = None) -> Decision:

@@ -1,4 +1,4 @@
-"""The groups of one partition of `__consumer_offsets`: all kinds behind one door."""
+"""The groups of one partition of `__consumer_offsets`: all kinds together."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from odradek.coordinators.groups.errors import GroupNotFound
 from odradek.coordinators.groups.events import Event
 from odradek.coordinators.groups.expiry import Expiry
 from odradek.coordinators.groups.group import Group, GroupKind
-from odradek.coordinators.groups.migration.migration import Migration
+from odradek.coordinators.groups.membership import GroupMembership
 from odradek.coordinators.groups.offsets.offsets import Offsets
 from odradek.coordinators.groups.offsets.transactional import TransactionalCommits
 from odradek.coordinators.groups.unserved import UnservedGroups
@@ -32,8 +32,8 @@ class GroupShard:
         self.groups: dict[str, Group] = {}
         self.classic = ClassicGroups(self.groups, context)
         self.consumer = ConsumerGroups(self.groups, context)
-        self.migration = Migration(self.groups, self.classic, self.consumer, context)
-        """Takes what members of either protocol ask, and finds out which kind of group it is for."""
+        self.membership = GroupMembership(self.groups, self.classic, self.consumer, context)
+        """The requests of members, in either protocol."""
         self.offsets = Offsets(self.groups, context, self.classic)
         self.transactional = TransactionalCommits(self.groups, context)
         self._expiry = Expiry(self.groups, self.offsets, context)
@@ -43,7 +43,7 @@ class GroupShard:
         """What deletes a group with its offsets. Raises a BrokerError if it is not there, or has members."""
         group = self.groups.get(group_id)
         if group is None:
-            raise GroupNotFound(f"there is no group {group_id}")
+            raise GroupNotFound(f"Group {group_id} not found")
         group.check_delete()
         return (*self.offsets.delete_all(group_id), *group.tombstones())
 
@@ -77,7 +77,7 @@ class GroupShard:
     def expired(self, deadline: Deadline) -> Decision:
         if deadline.due is Due.EXPIRY:
             return self._expiry.due()
-        return self.migration.expired(deadline)
+        return self.membership.expired(deadline)
 
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
         decision = self.consumer.topics_changed(delta, image)

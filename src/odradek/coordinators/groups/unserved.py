@@ -51,11 +51,11 @@ class UnservedGroup:
 
     def _check_has_offsets(self) -> None:
         if self.kind is GroupKind.SHARE:
-            raise GroupNotFound(f"group {self.group_id} is not a consumer group")
+            raise GroupNotFound(f"Group {self.group_id} is not a consumer group")
 
     def check_delete(self) -> None:
         if self.members:
-            raise GroupNotEmpty(f"group {self.group_id} has members")
+            raise GroupNotEmpty(f"The group {self.group_id} is not empty")
         if self.kind is GroupKind.SHARE:  # there is more of it in another topic, which nobody would delete
             raise UnsupportedVersion(f"group {self.group_id} is a share group, which are not served")
 

@@ -23,11 +23,11 @@ def is_to_be_prepared(transaction: Transaction, who: Claim, client_level: int, *
         is_repeat = is_rotated or transaction.epoch == who.epoch + 1
         _check_producer(transaction, who, is_rotated=is_rotated)
         if not _may_have_epoch(transaction, who, is_repeat=is_repeat):
-            raise ProducerFenced(f"{who.transactional_id!r} has epoch {transaction.epoch}, not {who.epoch}")
+            raise ProducerFenced(who.fenced_by(transaction.epoch))
     else:
         _check_producer(transaction, who, is_rotated=False)
         if transaction.epoch != who.epoch:
-            raise ProducerFenced(f"{who.transactional_id!r} has epoch {transaction.epoch}, not {who.epoch}")
+            raise ProducerFenced(who.fenced_by(transaction.epoch))
     state = transaction.state
     if state is TransactionState.ONGOING:
         return True
@@ -42,7 +42,9 @@ def is_to_be_prepared(transaction: Transaction, who: Claim, client_level: int, *
 
 def _check_producer(transaction: Transaction, who: Claim, *, is_rotated: bool) -> None:
     if transaction.producer_id != who.producer_id and not is_rotated:
-        raise InvalidProducerIdMapping(f"{who.transactional_id!r} has not producer id {who.producer_id}")
+        raise InvalidProducerIdMapping(
+            f"producer id {who.producer_id} is not currently assigned to its transactional id {who.transactional_id}"
+        )
 
 
 def _is_rotated(transaction: Transaction, who: Claim) -> bool:

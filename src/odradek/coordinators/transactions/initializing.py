@@ -33,7 +33,10 @@ def check_request(request: InitProducerIdRequest, config: BrokerConfig) -> None:
     if request.keep_prepared_txn:
         raise KeepPreparedUnsupported("prepared transactions cannot be kept")
     if not request.enable_2pc and not 0 < request.transaction_timeout_ms <= config.transaction_max_timeout_ms:
-        raise InvalidTransactionTimeout(f"{request.transaction_timeout_ms} ms")
+        raise InvalidTransactionTimeout(
+            f"transaction timeout of {request.transaction_timeout_ms} ms: "
+            f"it must be above 0 and not larger than transaction.max.timeout.ms, {config.transaction_max_timeout_ms}"
+        )
 
 
 def timeout_of(request: InitProducerIdRequest) -> int:
@@ -50,7 +53,9 @@ def expected_in(request: InitProducerIdRequest) -> Identity | None:
 def check_expected(transaction: Transaction, expected: Identity | None) -> None:
     """Raises if another producer has taken over, or if the last transaction is just being ended."""
     if expected is not None and not _is_of(transaction, expected):
-        raise ProducerFenced(f"producer {expected} is not that of {transaction.transactional_id!r} any more")
+        raise ProducerFenced(
+            f"another producer with the same transactionalId {transaction.transactional_id} fences {expected}"
+        )
     if transaction.is_ending:
         raise ConcurrentTransactions(f"{transaction.transactional_id!r} is in state {transaction.state.label}")
 

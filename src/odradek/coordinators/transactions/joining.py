@@ -21,9 +21,11 @@ def check_id(transactional_id: str) -> None:
 def check_claim(transaction: Transaction | None, who: Claim) -> Transaction:
     """The transaction, if it is that of this producer and not just being ended. Raises."""
     if transaction is None or transaction.producer_id != who.producer_id:
-        raise InvalidProducerIdMapping(f"{who.transactional_id!r} has not producer id {who.producer_id}")
+        raise InvalidProducerIdMapping(
+            f"producer id {who.producer_id} is not currently assigned to its transactional id {who.transactional_id}"
+        )
     if transaction.epoch != who.epoch:
-        raise ProducerFenced(f"{who.transactional_id!r} has epoch {transaction.epoch}, not {who.epoch}")
+        raise ProducerFenced(who.fenced_by(transaction.epoch))
     if transaction.is_ending:
         raise ConcurrentTransactions(f"{who.transactional_id!r} is in state {transaction.state.label}")
     return transaction

@@ -105,14 +105,16 @@ class TransactionShard:
         """Raises unless the partition is in the transaction."""
         known = check_claim(self._transactions.get(who.transactional_id), who)
         if partition not in known.partitions:
-            raise TransactionAbortable(f"{partition} is not in the transaction of {who.transactional_id!r}")
+            raise TransactionAbortable(
+                f"{partition} was not added to the transaction of {who.transactional_id}: abort it"
+            )
 
     def end(self, asked: Asked, request: EndTxnRequest) -> Decision:
         who = Claim(request.transactional_id, ProducerId(request.producer_id), request.producer_epoch)
         client_level = EPOCH_RISES_SINCE if asked.version >= _LEVEL_2_SINCE else _OLD_CLIENT
         known = self._transactions.get(who.transactional_id)
         if known is None:
-            raise InvalidProducerIdMapping(f"{who.transactional_id!r} is not known")
+            raise InvalidProducerIdMapping(f"the transactional id {who.transactional_id} is not known")
         if not is_to_be_prepared(known, who, client_level, commit=request.committed):
             return asked.answer(EndTxnResponse(producer_id=known.producer_id, producer_epoch=known.epoch))
         prepared = self._prepare(known, client_level, commit=request.committed)

@@ -28,6 +28,13 @@ class Claim(NamedTuple):
     producer_id: ProducerId
     epoch: int
 
+    def fenced_by(self, epoch: int) -> str:
+        """The text of an error: the transactional id is at another epoch."""
+        return (
+            f"another producer with the same transactionalId {self.transactional_id} fences this one: "
+            f"the epoch is {epoch}, not {self.epoch}"
+        )
+
 
 def is_last(epoch: int) -> bool:
     """Whether no producer can be given a higher one: the next has another producer id."""

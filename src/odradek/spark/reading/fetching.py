@@ -72,7 +72,7 @@ class Fetching:
                 elif data is not None and (fetched := self._take(data)):
                     return fetched
             except ClientError as error:
-                raise self._unread(str(error), has_waited=error.is_passing) from error
+                raise self._unread(str(error), has_waited=error.is_retriable) from error
             except (NoSuchPartition, TopicReplaced) as error:
                 self._skip_rest(error)
                 break

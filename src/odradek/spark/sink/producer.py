@@ -189,7 +189,7 @@ class Producer:
         response = await self._client.ask(DescribeConfigsRequest(resources=(wanted,)), DescribeConfigsResponse)
         for result in response.results:
             error = refusal(result.error_code, result.error_message)
-            if error is not None and error.is_passing:  # as from a broker that does not know a new topic yet
+            if error is not None and error.is_retriable:  # as from a broker that does not know a new topic yet
                 raise error
         found = {config.name: config.value for result in response.results for config in result.configs}
         value = found.get(_BATCH_BYTES_MAX)
@@ -247,7 +247,7 @@ class Producer:
             if self._is_stale:
                 await self._look_again(sorted({batch.place.topic for batch in batches}))
         except ClientError as error:
-            if not error.is_passing:
+            if not error.is_retriable:
                 raise CannotWrite(f"cannot write to {batches[0].place}: {error}") from None
             return dict.fromkeys(batches, error)
         failures: Failures = {}
@@ -281,7 +281,7 @@ class Producer:
                 )
             # A batch is out of order where one before it was not taken: it comes behind that one the next time.
             follows = code is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.place in first
-            if error is not None and not error.is_passing and not follows:
+            if error is not None and not error.is_retriable and not follows:
                 raise CannotWrite(f"{_said(batch, error)}{_ADVICE.get(code, '')}")
             first.add(batch.place)
 
@@ -319,7 +319,7 @@ class Producer:
                 await slots.acquire()
                 if failures:
                     reason = next(iter(failures.values()))
-                    unsent = reason if reason.is_passing else Refused(ErrorCode.NETWORK_EXCEPTION)
+                    unsent = reason if reason.is_retriable else Refused(ErrorCode.NETWORK_EXCEPTION)
                     failures |= dict.fromkeys(request.values(), unsent)
                     slots.release()
                 else:

@@ -8,7 +8,7 @@ from odradek import __version__
 from odradek.client.client import Client
 from odradek.client.cluster import Coordinator
 from odradek.client.committed import Committed
-from odradek.client.coordinators import Of, ask_coordinators
+from odradek.client.coordinators import CoordinatorType, ask_coordinators
 from odradek.client.errors import ClientError, Refused
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_LEADER_EPOCH, Offset, ProducerId
@@ -94,7 +94,7 @@ async def take_id(client: Client, transactional_id: str, timeout_ms: int) -> Tra
         return Transaction(transactional_id, producer_id, response.producer_epoch, is_old)
 
     try:
-        return await _ask_for(client, transactional_id, Of.TRANSACTIONS, ask)
+        return await _ask_for(client, transactional_id, CoordinatorType.TRANSACTIONS, ask)
     except ClientError as error:
         raise CannotWrite(f"cannot take the transactional id {transactional_id}: {error}") from None
 
@@ -126,7 +126,7 @@ async def join(client: Client, transaction: Transaction, partitions: Collection[
         for code in sorted(codes, key=lambda each: each == ErrorCode.OPERATION_NOT_ATTEMPTED):
             _check(code)
 
-    await _work(client, transaction, Of.TRANSACTIONS, ask, "add partitions to")
+    await _work(client, transaction, CoordinatorType.TRANSACTIONS, ask, "add partitions to")
 
 
 async def read_marker(client: Client, transactional_id: str, place: TopicPartition) -> Marker | None:
@@ -150,7 +150,7 @@ async def read_marker(client: Client, transactional_id: str, place: TopicPartiti
         return None
 
     try:
-        committed = await _ask_for(client, transactional_id, Of.GROUPS, ask)
+        committed = await _ask_for(client, transactional_id, CoordinatorType.GROUPS, ask)
     except ClientError as error:
         raise CannotWrite(f"cannot read the marker of {transactional_id}: {error}") from None
     return None if committed is None else from_committed(committed, f"group {transactional_id}")
@@ -169,7 +169,7 @@ async def leave_marker(client: Client, transaction: Transaction, place: TopicPar
         async def ask(coordinator: Coordinator) -> None:
             _check((await client.ask_node(coordinator.node_id, joining, AddOffsetsToTxnResponse)).error_code)
 
-        await _work(client, transaction, Of.TRANSACTIONS, ask, "add a marker to")
+        await _work(client, transaction, CoordinatorType.TRANSACTIONS, ask, "add a marker to")
     offset, metadata, _ = to_committed(marker)
     kept = TxnOffsetCommitRequestPartition(
         partition_index=place.partition,
@@ -195,7 +195,7 @@ async def leave_marker(client: Client, transaction: Transaction, place: TopicPar
                     raise Refused(part.error_code, f"{place}, where markers are kept, is not there")
                 _check(part.error_code)
 
-    await _work(client, transaction, Of.GROUPS, commit, "leave a marker in")
+    await _work(client, transaction, CoordinatorType.GROUPS, commit, "leave a marker in")
 
 
 async def end(client: Client, transaction: Transaction, *, commit: bool, timeout_s: float | None = None) -> None:
@@ -217,7 +217,7 @@ async def end(client: Client, transaction: Transaction, *, commit: bool, timeout
             _check(code)
 
     try:
-        await _work(client, transaction, Of.TRANSACTIONS, ask, "commit" if commit else "abort", timeout_s)
+        await _work(client, transaction, CoordinatorType.TRANSACTIONS, ask, "commit" if commit else "abort", timeout_s)
     except CannotWrite as error:
         raise CannotCommit(str(error)) from None
 
@@ -225,7 +225,7 @@ async def end(client: Client, transaction: Transaction, *, commit: bool, timeout
 async def _work(
     client: Client,
     transaction: Transaction,
-    of: Of,
+    of: CoordinatorType,
     ask: Callable[[Coordinator], Awaitable[None]],
     what: str,
     timeout_s: float | None = None,
@@ -245,7 +245,11 @@ async def _work(
 
 
 async def _ask_for(
-    client: Client, key: str, of: Of, ask: Callable[[Coordinator], Awaitable[T]], timeout_s: float | None = None
+    client: Client,
+    key: str,
+    of: CoordinatorType,
+    ask: Callable[[Coordinator], Awaitable[T]],
+    timeout_s: float | None = None,
 ) -> T:
     async def ask_one(coordinator: Coordinator, _: Sequence[str]) -> Mapping[str, T | ClientError]:
         return {key: await ask(coordinator)}

@@ -61,19 +61,19 @@ def test_what_the_client_says_of_its_leaving_and_joining_is_told() -> None:
     )
 
 
-def test_a_silent_member_is_thrown_out_and_the_last_leaves_an_empty_group() -> None:
+def test_a_silent_member_is_removed_and_the_last_leaves_an_empty_group() -> None:
     stage = ClassicStage()
     (one,) = stage.stable(None)
     told(stage)
     stage.advance(SESSION_MS)
     assert told(stage) == [
-        ("a member was thrown out", {"member": one, "reason": f"no heartbeat for {SESSION_MS} ms"}),
-        ("a group rebalances", {"generation": 1, "reason": f"{one} was thrown out"}),
+        ("a member was removed", {"member": one, "reason": f"no heartbeat for {SESSION_MS} ms"}),
+        ("a group rebalances", {"generation": 1, "reason": f"{one} was removed"}),
         ("a group is empty", {"generation": 1}),
     ]
 
 
-def test_members_that_do_not_join_or_sync_in_time_are_thrown_out_for_that() -> None:
+def test_members_that_do_not_join_or_sync_in_time_are_removed_for_that() -> None:
     stage = ClassicStage()
     one, two = stage.stable(None, None)
     told(stage)
@@ -82,12 +82,12 @@ def test_members_that_do_not_join_or_sync_in_time_are_thrown_out_for_that() -> N
         stage.heartbeat(two, 1)
         stage.advance(5_000)
     reason = "it did not join the rebalance in time"
-    assert ("a member was thrown out", {"member": two, "reason": reason}) in told(stage)
+    assert ("a member was removed", {"member": two, "reason": reason}) in told(stage)
     for _ in range(REBALANCE_MS // 5_000):
         stage.heartbeat(one, 2)
         stage.advance(5_000)
     reason = "it did not ask for its assignment in time"
-    assert ("a member was thrown out", {"member": one, "reason": reason}) in told(stage)
+    assert ("a member was removed", {"member": one, "reason": reason}) in told(stage)
 
 
 def test_a_static_member_that_is_back_is_told_without_a_rebalance() -> None:
@@ -121,7 +121,7 @@ def test_members_of_consumer_groups_come_and_go() -> None:
     assert told(stage) == [], "as nearly always"
     stage.advance(CONSUMER_SESSION_MS)
     reason = "no heartbeat within its session"
-    assert told(stage) == [("a member was thrown out", {"member": one.member_id, "reason": reason})]
+    assert told(stage) == [("a member was removed", {"member": one.member_id, "reason": reason})]
 
 
 def test_a_static_member_leaves_for_a_while_and_is_back() -> None:

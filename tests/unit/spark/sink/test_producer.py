@@ -314,7 +314,7 @@ def test_without_sequences_one_is_under_way_at_a_time() -> None:
 @pytest.mark.parametrize(
     ("code", "error", "said"),
     [
-        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, CannotWrite, "partition 0 of orders: TOPIC_AUTHORIZATION_FAILED"),
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, CannotWrite, "partition 0 of orders: Topic authorization failed"),
         (
             ErrorCode.MESSAGE_TOO_LARGE,
             CannotWrite,

@@ -44,7 +44,7 @@ def synced(group: ClassicGroup, assignment: bytes) -> SyncGroupResponse:
     return SyncGroupResponse(protocol_type=group.protocol_type, protocol_name=group.protocol, assignment=assignment)
 
 
-def turned_away(member: ClassicMember, code: ErrorCode, member_id: str) -> Iterator[Answer]:
+def answers_to_waiting(member: ClassicMember, code: ErrorCode, member_id: str) -> Iterator[Answer]:
     """Whatever the member waits for, it waits no longer."""
     if member.joining is not None:
         yield Answer(member.joining.ticket, join_refused(member.joining.version, code, member_id))

@@ -35,7 +35,7 @@ def not_there(group_id: str, version: int, operations: int) -> DescribedGroup:
         )
     return DescribedGroup(
         error_code=ErrorCode.GROUP_ID_NOT_FOUND,
-        error_message=f"There is no classic group {group_id}.",
+        error_message=f"Group {group_id} not found.",
         group_id=group_id,
         group_state=_DEAD,
         protocol_type="",

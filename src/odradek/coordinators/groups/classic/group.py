@@ -97,12 +97,14 @@ class ClassicGroup:
         if instance_id is not None:
             holder = self.static.get(instance_id)
             if holder is None:
-                raise UnknownMember(f"group {self.group_id} has no static member {instance_id}")
+                raise UnknownMember(f"Instance id {instance_id} is unknown in group {self.group_id}")
             if holder != member_id:
-                raise FencedInstance(f"static member {instance_id} of group {self.group_id} is {holder} now")
+                raise FencedInstance(
+                    f"Static member {member_id} with instance id {instance_id} was fenced by member {holder}"
+                )
         found = self.members.get(member_id)
         if found is None:
-            raise UnknownMember(f"group {self.group_id} has no member {member_id}")
+            raise UnknownMember(f"Member {member_id} is not a member of group {self.group_id}")
         return found
 
     def add(self, member: ClassicMember, protocol_type: str) -> None:
@@ -198,11 +200,11 @@ class ClassicGroup:
 
     def check_offset_delete(self) -> None:
         if not self.is_empty and self.protocol_type != CONSUMER:
-            raise GroupNotEmpty(f"group {self.group_id} has members, and nobody knows what they use")
+            raise GroupNotEmpty(f"The group {self.group_id} is not empty, and nobody knows what its members use")
 
     def check_delete(self) -> None:
         if not self.is_empty:
-            raise GroupNotEmpty(f"group {self.group_id} has members")
+            raise GroupNotEmpty(f"The group {self.group_id} is not empty")
 
     def is_subscribed(self, topic: str) -> bool:
         return self.protocol_type == CONSUMER if self.topics is None else topic in self.topics

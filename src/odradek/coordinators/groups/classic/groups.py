@@ -11,7 +11,7 @@ from odradek.coordinators.groups.classic.joining import Joining
 from odradek.coordinators.groups.classic.leaving import Leaving
 from odradek.coordinators.groups.classic.member import Protocol
 from odradek.coordinators.groups.classic.rebalancing import Rebalancing
-from odradek.coordinators.groups.classic.syncing import Syncing, check_said
+from odradek.coordinators.groups.classic.syncing import Syncing, check_protocol_given
 from odradek.coordinators.groups.classic.table import ClassicTable
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import (
@@ -57,7 +57,7 @@ class ClassicGroups:
 
     def sync(self, asked: Asked, request: SyncGroupRequest) -> Decision:
         try:
-            check_said(asked, request)
+            check_protocol_given(asked, request)
             return self._syncing.sync(asked, request, self._table.find(request.group_id))
         except BrokerError as error:
             return asked.answer(SyncGroupResponse(error_code=error.code))
@@ -78,7 +78,7 @@ class ClassicGroups:
         instance_id = beat.instance_id
         if member is None or (instance_id is not None and group.static.get(instance_id) != beat.member_id):
             return False
-        self._rebalancing.expect(group, member)
+        self._rebalancing.reschedule_session(group, member)
         return True
 
     def leave(self, asked: Asked, request: LeaveGroupRequest) -> Decision:
@@ -92,11 +92,11 @@ class ClassicGroups:
     def _heartbeat(self, request: HeartbeatRequest) -> None:
         group = self._table.find(request.group_id)
         if group is None:
-            raise UnknownMember(f"there is no group {request.group_id}")
+            raise UnknownMember(f"Group {request.group_id} not found")
         member = group.member(request.member_id, request.group_instance_id)
         if request.generation_id != group.generation:
             raise IllegalGeneration(f"group {group.group_id} is in generation {group.generation}")
-        self._rebalancing.expect(group, member)
+        self._rebalancing.reschedule_session(group, member)
         if group.state is State.PREPARING_REBALANCE:
             raise RebalanceInProgress(f"group {group.group_id} rebalances: join again")
 
@@ -121,14 +121,16 @@ class ClassicGroups:
         """A group for offsets that are committed without one. It is in no record but those of its offsets."""
         return self._table.recorded(group_id)
 
-    def heard_of(self, group: Group, member_id: str) -> None:
+    def count_as_heartbeat(self, group: Group, member_id: str) -> None:
         """A member of a group of any kind committed something, which is as good as a heartbeat."""
         if isinstance(group, ClassicGroup) and group.state in (State.STABLE, State.PREPARING_REBALANCE):
             member = group.members.get(member_id)
             if member is not None:
-                self._rebalancing.expect(group, member)
+                self._rebalancing.reschedule_session(group, member)
 
-    def taken_over(self, group_id: str, protocols: Mapping[str, tuple[Protocol, ...]], *, rebalances: bool) -> Decision:
+    def begin_after_downgrade(
+        self, group_id: str, protocols: Mapping[str, tuple[Protocol, ...]], *, rebalances: bool
+    ) -> Decision:
         """A group that was of another kind until now: its members' sessions begin, and maybe a rebalance.
 
         `protocols` is what they know, of which the record has only a part.
@@ -139,13 +141,13 @@ class ClassicGroups:
         for member in group.members.values():
             if member.joining is None:
                 member.protocols = protocols.get(member.member_id, member.protocols)
-            self._rebalancing.expect(group, member)
+            self._rebalancing.reschedule_session(group, member)
         reason = "it was a consumer group until now"
         return self._rebalancing.rebalance(group, reason) if rebalances else NOTHING
 
     def _loaded(self, group: ClassicGroup) -> Decision:
         for member in group.members.values():
-            self._rebalancing.expect(group, member)
+            self._rebalancing.reschedule_session(group, member)
         if group.is_unled:
             return self._rebalancing.begin(group, "a rebalance was due when it was loaded")
         if len(group.members) > self._context.config().group_max_size:

@@ -2,7 +2,7 @@
 
 from odradek.coordinators.decision import NOTHING, Answer, Asked, Decision
 from odradek.coordinators.groups.classic import record
-from odradek.coordinators.groups.classic.answers import join_refused, joined, members_of, turned_away
+from odradek.coordinators.groups.classic.answers import answers_to_waiting, join_refused, joined, members_of
 from odradek.coordinators.groups.classic.group import ClassicGroup, State
 from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
 from odradek.coordinators.groups.classic.rebalancing import Rebalancing
@@ -74,8 +74,8 @@ class Joining:
             group.remove(request.member_id)
             return told
         # It may have been the last that the others waited for. In Kafka they wait until the rebalance times out.
-        told += self._rebalancing.throw_out(group, member, "the group has group.max.size members without it")
-        return told + self._rebalancing.rebalance(group, f"{member.member_id} was thrown out")
+        told += self._rebalancing.remove_member(group, member, "the group has group.max.size members without it")
+        return told + self._rebalancing.rebalance(group, f"{member.member_id} was removed")
 
     # --- members that come for the first time
 
@@ -138,7 +138,7 @@ class Joining:
     ) -> Decision:
         """A static member has restarted. Its place in a stable group is still there for it."""
         old_id = member.member_id
-        told = Decision(answers=tuple(turned_away(member, ErrorCode.FENCED_INSTANCE_ID, old_id)))
+        told = Decision(answers=tuple(answers_to_waiting(member, ErrorCode.FENCED_INSTANCE_ID, old_id)))
         _update(member, asked, request)
         member.is_new = False
         session = Deadline(Due.SESSION, group.group_id, new_id)
@@ -150,7 +150,7 @@ class Joining:
             told += happened(
                 "a static member is back", group.group_id, instance=member.instance_id, member=new_id, was=old_id
             )
-            return told + asked.answer(_kept_place(asked, group, old_id, new_id, stored.value), stored)
+            return told + asked.answer(_replaced_without_rebalance(asked, group, old_id, new_id, stored.value), stored)
         self._context.timers.cancel(Deadline(Due.SESSION, group.group_id, old_id))
         group.rename(old_id, new_id)
         self._context.timers.set(session, member.session_timeout_ms)
@@ -158,7 +158,7 @@ class Joining:
         return told + self._rebalancing.rebalance(group, f"static member {member.instance_id} is back")
 
 
-def _kept_place(
+def _replaced_without_rebalance(
     asked: Asked, group: ClassicGroup, old_id: str, new_id: str, value: GroupMetadataValue
 ) -> JoinGroupResponse:
     """What a static member is told that restarted without a rebalance."""

@@ -6,11 +6,11 @@ one before. Only a group that has become empty is written at once.
 
 from odradek.coordinators.decision import NOTHING, Answer, Decision
 from odradek.coordinators.groups.classic import record
-from odradek.coordinators.groups.classic.answers import joined, members_of, turned_away
+from odradek.coordinators.groups.classic.answers import answers_to_waiting, joined, members_of
 from odradek.coordinators.groups.classic.group import ClassicGroup, InitialDelay, State
 from odradek.coordinators.groups.classic.member import ClassicMember
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
-from odradek.coordinators.groups.events import happened, thrown_out
+from odradek.coordinators.groups.events import happened, removed
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.sync_group import SyncGroupResponse
 
@@ -25,7 +25,7 @@ class Rebalancing:
 
     # --- sessions
 
-    def expect(self, group: ClassicGroup, member: ClassicMember) -> None:
+    def reschedule_session(self, group: ClassicGroup, member: ClassicMember) -> None:
         """A sign of life within the session timeout from now."""
         self._timers.set(Deadline(Due.SESSION, group.group_id, member.member_id), member.session_timeout_ms)
 
@@ -33,11 +33,11 @@ class Rebalancing:
         """The member is out, whatever follows from that."""
         self._timers.cancel(Deadline(Due.SESSION, group.group_id, member.member_id))
         group.remove(member.member_id)
-        return Decision(answers=tuple(turned_away(member, ErrorCode.UNKNOWN_MEMBER_ID, "")))
+        return Decision(answers=tuple(answers_to_waiting(member, ErrorCode.UNKNOWN_MEMBER_ID, "")))
 
-    def throw_out(self, group: ClassicGroup, member: ClassicMember, reason: str) -> Decision:
+    def remove_member(self, group: ClassicGroup, member: ClassicMember, reason: str) -> Decision:
         """The same where the member did not ask for it."""
-        return self.drop(group, member) + thrown_out(group.group_id, member.member_id, reason)
+        return self.drop(group, member) + removed(group.group_id, member.member_id, reason)
 
     # --- the phases
 
@@ -79,7 +79,7 @@ class Rebalancing:
         told = NOTHING
         for member in list(group.members.values()):
             if member.joining is None and member.instance_id is None:
-                told += self.throw_out(group, member, "it did not join the rebalance in time")
+                told += self.remove_member(group, member, "it did not join the rebalance in time")
         if not group.members:
             self._timers.set(join, _WRITE_AGAIN_MS)
             told += happened("a group is empty", group.group_id, generation=group.generation)
@@ -104,7 +104,7 @@ class Rebalancing:
                 answers.append(Answer(member.joining.ticket, joined(group, member.member_id, others)))
             member.joining = None
             member.is_new = False
-            self.expect(group, member)
+            self.reschedule_session(group, member)
         self._timers.set(Deadline(Due.SYNC, group.group_id), group.rebalance_timeout_ms)
         return Decision(answers=tuple(answers)) + happened(
             "a group has a new generation",
@@ -124,7 +124,7 @@ class Rebalancing:
                 refusal = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
                 answers.append(Answer(member.syncing.ticket, refusal))
                 member.syncing = None
-                self.expect(group, member)
+                self.reschedule_session(group, member)
         return Decision(answers=tuple(answers))
 
     # --- deadlines
@@ -149,7 +149,7 @@ class Rebalancing:
         told = NOTHING
         for member in list(group.members.values()):
             if member.member_id in group.unsynced:
-                told += self.throw_out(group, member, "it did not ask for its assignment in time")
+                told += self.remove_member(group, member, "it did not ask for its assignment in time")
         return told + self.begin(group, "members did not ask for their assignments in time")
 
     def session_due(self, group: ClassicGroup, member_id: str) -> Decision:
@@ -159,10 +159,10 @@ class Rebalancing:
         member = group.members.get(member_id)
         if member is None or member.is_waiting:
             return NOTHING
-        told = self.throw_out(group, member, f"no heartbeat for {member.session_timeout_ms} ms")
+        told = self.remove_member(group, member, f"no heartbeat for {member.session_timeout_ms} ms")
         if group.state is State.PREPARING_REBALANCE:
             return told + self._end_without_delay(group)
-        return told + self.begin(group, f"{member_id} was thrown out")
+        return told + self.begin(group, f"{member_id} was removed")
 
     def _end_without_delay(self, group: ClassicGroup) -> Decision:
         """When somebody is given up, not even the first rebalance waits any longer: so Kafka does it."""

@@ -51,16 +51,16 @@ class Syncing:
                 response = synced(group, assignments.get(member.member_id, b""))
                 answers.append(Answer(member.syncing.ticket, response))
                 member.syncing = None
-                self._rebalancing.expect(group, member)
+                self._rebalancing.reschedule_session(group, member)
         told = happened("a group is stable", group.group_id, generation=group.generation, members=len(group.members))
         return Decision((record.assigned(group, assignments),), tuple(answers)) + told
 
 
-def check_said(asked: Asked, request: SyncGroupRequest) -> None:
+def check_protocol_given(asked: Asked, request: SyncGroupRequest) -> None:
     """From one version on members must say which protocol they go by."""
     said = request.protocol_type is not None and request.protocol_name is not None
     if asked.version >= _PROTOCOL_REQUIRED_SINCE and not said:
-        raise InconsistentProtocol("the member does not say which protocol it goes by")
+        raise InconsistentProtocol("the member does not say which protocol it uses")
 
 
 def _check(group: ClassicGroup, request: SyncGroupRequest) -> None:

@@ -16,7 +16,7 @@ def refused(error: BrokerError) -> ConsumerGroupHeartbeatResponse:
     return ConsumerGroupHeartbeatResponse(error_code=error.code, error_message=str(error)[:_TEXT_MAX])
 
 
-def told(partitions: Partitions) -> Assignment:
+def assignment_of(partitions: Partitions) -> Assignment:
     return Assignment(
         topic_partitions=tuple(
             TopicPartitions(topic_id=topic_id, partitions=tuple(sorted(epochs)))

@@ -42,7 +42,7 @@ class Change:
         decision = asked.answer(response, *self.records)
         return decision._replace(effects=tuple(self._events)) if self._events else decision
 
-    def work_through(
+    def update_member(
         self, before: ConsumerMember, after: ConsumerMember, owned: Sequence[TopicPartitions] | None
     ) -> ConsumerMember:
         """The member with what it has now.

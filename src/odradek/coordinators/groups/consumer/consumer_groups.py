@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from odradek.coordinators.decision import NOTHING, Asked, Decision, Stored
 from odradek.coordinators.groups.consumer import records
-from odradek.coordinators.groups.consumer.answers import refused, told
+from odradek.coordinators.groups.consumer.answers import assignment_of, refused
 from odradek.coordinators.groups.consumer.assignors import assignors_of
 from odradek.coordinators.groups.consumer.change import Change
 from odradek.coordinators.groups.consumer.description import describe
@@ -29,7 +29,7 @@ from odradek.coordinators.groups.consumer.topics import TopicView
 from odradek.coordinators.groups.consumer.validation import check_heartbeat
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound
-from odradek.coordinators.groups.events import left, thrown_out
+from odradek.coordinators.groups.events import left, removed
 from odradek.coordinators.groups.group import Group, GroupKind
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
@@ -42,13 +42,13 @@ from odradek.wire.messages.consumer_group_heartbeat import (
 from odradek.wire.records.consumer_group import ConsumerGroupMetadataKey
 from odradek.wire.schema import Message
 
-THROWN_OUT_FOR = {
+EXPIRY_REASONS = {
     Due.CONSUMER_SESSION: "no heartbeat within its session",
     Due.CONSUMER_REVOCATION: "it did not give partitions back in time",
     Due.CONSUMER_JOIN: "it did not join again in time",
     Due.CONSUMER_SYNC: "it did not ask for its assignment in time",
 }
-"""The deadlines of members, and why they are thrown out when one is due."""
+"""The deadlines of members, and why a member is removed when one is due."""
 _REMOVE_AGAIN_MS = 1_000
 
 
@@ -74,7 +74,7 @@ class ConsumerGroups:
         """Members have all of their time again."""
         self.topics.loaded()
         for group in self._own():
-            self.expect_all(group)
+            self.schedule_timers(group)
         return NOTHING
 
     def expired(self, deadline: Deadline) -> Decision:
@@ -86,8 +86,8 @@ class ConsumerGroups:
         is_revoking = member.state is MemberState.UNREVOKED_PARTITIONS and member.epoch != LEAVING_FOR_A_WHILE
         if deadline.due is Due.CONSUMER_REVOCATION and not is_revoking:
             return NOTHING
-        reason = THROWN_OUT_FOR[deadline.due]
-        return Decision(self.remove(group, (member,))) + thrown_out(group.group_id, member.member_id, reason)
+        reason = EXPIRY_REASONS[deadline.due]
+        return Decision(self.remove(group, (member,))) + removed(group.group_id, member.member_id, reason)
 
     def topics_changed(self, delta: Delta, image: Image) -> Decision:
         """Groups that read them find out what it means when a member asks next."""
@@ -130,15 +130,17 @@ class ConsumerGroups:
         before, replaced = self._speaker(group, request)
         after = before.told_by(request, asked)
         change = self.change(group, (*converted, *replaced))
-        now = change.work_through(before, after, request.topic_partitions)
-        self._expect(group, now)
+        now = change.update_member(before, after, request.topic_partitions)
+        self._reschedule_session(group, now)
         is_full = request.rebalance_timeout_ms != -1 and request.topic_partitions is not None
         is_full &= request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
         response = ConsumerGroupHeartbeatResponse(
             member_id=now.member_id,
             member_epoch=now.epoch,
             heartbeat_interval_ms=self._context.group_config(group.group_id).consumer_heartbeat_interval_ms,
-            assignment=told(now.assigned) if is_joining or is_full or now.assigned != before.assigned else None,
+            assignment=assignment_of(now.assigned)
+            if is_joining or is_full or now.assigned != before.assigned
+            else None,
         )
         return change.answer(asked, response)
 
@@ -164,22 +166,22 @@ class ConsumerGroups:
         check_epoch(member, request.member_epoch, request.topic_partitions)
         return member, ()
 
-    def _expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+    def _reschedule_session(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """To hear of the member within its session."""
         timeout_ms = self._context.group_config(group.group_id).consumer_session_timeout_ms
         self._context.timers.set(Deadline(Due.CONSUMER_SESSION, group.group_id, member.member_id), timeout_ms)
 
-    def expect_all(self, group: ConsumerGroup) -> None:
+    def schedule_timers(self, group: ConsumerGroup) -> None:
         """As if all members had just been heard of."""
         for member in group.members.values():
-            self._expect(group, member)
+            self._reschedule_session(group, member)
             if member.state is MemberState.UNREVOKED_PARTITIONS:
                 deadline = Deadline(Due.CONSUMER_REVOCATION, group.group_id, member.member_id)
                 self._context.timers.set(deadline, member.rebalance_timeout_ms)
 
-    def expect_nothing(self, group: ConsumerGroup, member_id: str) -> None:
+    def cancel_timers(self, group: ConsumerGroup, member_id: str) -> None:
         """Of a member that is about to be none any more."""
-        for due in THROWN_OUT_FOR:
+        for due in EXPIRY_REASONS:
             self._context.timers.cancel(Deadline(due, group.group_id, member_id))
 
     # --- leaving
@@ -201,7 +203,7 @@ class ConsumerGroups:
         cannot be written: then they are taken out again."""
         gone = {member.member_id: member for member in members}
         for member_id in gone:
-            self.expect_nothing(group, member_id)
+            self.cancel_timers(group, member_id)
             self._context.timers.set(Deadline(Due.CONSUMER_SESSION, group.group_id, member_id), _REMOVE_AGAIN_MS)
         return tuple(removal(group, gone, self.topics))
 
@@ -213,8 +215,10 @@ class ConsumerGroups:
     def _group(self, group_id: str) -> ConsumerGroup:
         """Raises GroupNotFound."""
         group = self._groups.get(group_id)
+        if group is None:
+            raise GroupNotFound(f"Group {group_id} not found")
         if not isinstance(group, ConsumerGroup):
-            raise GroupNotFound(f"there is no consumer group {group_id!r}")
+            raise GroupNotFound(f"Group {group_id} is not a consumer group")
         return group
 
     def _group_to_join(self, group_id: str) -> tuple[ConsumerGroup, tuple[Stored, ...]]:
@@ -226,4 +230,4 @@ class ConsumerGroups:
             return ConsumerGroup(group_id), ()
         if group.kind is GroupKind.CLASSIC and group.state_name == "Empty":
             return ConsumerGroup(group_id), tuple(group.tombstones())
-        raise GroupNotFound(f"group {group_id!r} is a {group.kind.value} group with members")
+        raise GroupNotFound(f"Group {group_id} is not a consumer group: it is a {group.kind.value} group with members")

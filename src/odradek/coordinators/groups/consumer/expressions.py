@@ -76,4 +76,6 @@ def _compile(pattern: str) -> Any:
         return re2.compile(pattern.encode(), options)  # bytes are matched three times as fast
     except re2.error as error:
         reason = error.args[0].decode(errors="replace")
-        raise InvalidExpression(f"{pattern!r} is no regular expression: {reason}") from None
+        raise InvalidExpression(
+            f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {reason}"
+        ) from None

@@ -92,7 +92,7 @@ class ConsumerGroup:
 
     def check_delete(self) -> None:
         if self.members:
-            raise GroupNotEmpty(f"group {self.group_id!r} has {len(self.members)} members")
+            raise GroupNotEmpty(f"The group {self.group_id} is not empty: it has {len(self.members)} members")
 
     def is_subscribed(self, topic: str) -> bool:
         return any(
@@ -119,7 +119,7 @@ class ConsumerGroup:
         """Raises UnknownMember."""
         member = self.members.get(member_id)
         if member is None:
-            raise UnknownMember(f"{member_id!r} is no member of group {self.group_id!r}")
+            raise UnknownMember(f"Member {member_id} is not a member of group {self.group_id}")
         return member
 
     def static_member(self, instance_id: str | None) -> ConsumerMember | None:

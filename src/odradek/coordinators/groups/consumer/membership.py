@@ -27,16 +27,22 @@ def check_epoch(member: ConsumerMember, epoch: int, owned: Sequence[TopicPartiti
         return
     if epoch == member.previous_epoch and epoch < member.epoch and _is_within(owned, member.assigned):
         return
-    raise FencedMemberEpoch(f"epoch {epoch}, where member {member.member_id!r} is in {member.epoch}")
+    how = "smaller" if epoch < member.epoch else "greater"
+    raise FencedMemberEpoch(
+        f"Member {member.member_id} has a {how} member epoch ({epoch}) than the one known by the group coordinator "
+        f"({member.epoch}): it must abandon all its partitions and rejoin"
+    )
 
 
 def static_member(group: ConsumerGroup, member_id: str, instance_id: str) -> ConsumerMember:
     """Raises UnknownMember, and FencedInstance where another member has taken its place."""
     member = group.static_member(instance_id)
     if member is None:
-        raise UnknownMember(f"no member of group {group.group_id!r} has the instance id {instance_id!r}")
+        raise UnknownMember(f"Instance id {instance_id} is unknown in group {group.group_id}")
     if member.member_id != member_id:
-        raise FencedInstance(f"{member.member_id!r} has taken the place of {member_id!r} as {instance_id!r}")
+        raise FencedInstance(
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {member.member_id}"
+        )
     return member
 
 
@@ -46,7 +52,10 @@ def joining_static_member(group: ConsumerGroup, member_id: str, instance_id: str
     if there is None:
         return group.members.get(member_id) or ConsumerMember(member_id=member_id)
     if there.classic is None and there.epoch != LEAVING_FOR_A_WHILE:
-        raise UnreleasedInstance(f"{there.member_id!r} is {instance_id!r}, and has not left")
+        raise UnreleasedInstance(
+            f"Static member {member_id} with instance id {instance_id} cannot join the group: "
+            f"the instance id is owned by member {there.member_id}"
+        )
     return replace(there, member_id=member_id, epoch=JOINING, previous_epoch=JOINING)
 
 

@@ -14,29 +14,31 @@ def check_heartbeat(request: ConsumerGroupHeartbeatRequest, version: int, assign
     epoch = request.member_epoch
     # In version 0 the coordinator makes the id of a member that joins.
     if version >= _CLIENT_MAKES_ID_SINCE or epoch > JOINING or epoch == LEAVING:
-        _check_text("a member id", request.member_id)
-    _check_text("a group id", request.group_id)
-    _check_text("an instance id", request.instance_id)
-    _check_text("a rack id", request.rack_id)
+        _check_text("MemberId", request.member_id)
+    _check_text("GroupId", request.group_id)
+    _check_text("InstanceId", request.instance_id)
+    _check_text("RackId", request.rack_id)
     if epoch == JOINING:
         _check_joining(request)
     elif epoch == LEAVING_FOR_A_WHILE and request.instance_id is None:
-        raise InvalidHeartbeat("only a member with an instance id can leave for a while")
+        raise InvalidHeartbeat("InstanceId can't be null of a member that leaves for a while")
     elif epoch < LEAVING_FOR_A_WHILE:
-        raise InvalidHeartbeat(f"there is no epoch {epoch}")
+        raise InvalidHeartbeat(f"MemberEpoch is invalid: {epoch}")
     if request.server_assignor is not None and request.server_assignor not in assignors:
-        raise UnsupportedAssignor(f"there is no assignor {request.server_assignor!r}, only {', '.join(assignors)}")
+        raise UnsupportedAssignor(
+            f"ServerAssignor {request.server_assignor} is not supported, only {', '.join(assignors)}"
+        )
 
 
 def _check_text(what: str, text: str | None) -> None:
     if text is not None and not text.strip():
-        raise InvalidHeartbeat(f"{what} cannot be empty")
+        raise InvalidHeartbeat(f"{what} can't be empty")
 
 
 def _check_joining(request: ConsumerGroupHeartbeatRequest) -> None:
     if request.rebalance_timeout_ms == -1:
-        raise InvalidHeartbeat("a member that joins must say its rebalance timeout")
+        raise InvalidHeartbeat("RebalanceTimeoutMs must be provided by a member that joins")
     if request.topic_partitions is None or request.topic_partitions:
-        raise InvalidHeartbeat("a member that joins has no partitions, and must say so")
+        raise InvalidHeartbeat("TopicPartitions must be empty, not null, of a member that joins")
     if request.subscribed_topic_names is None and request.subscribed_topic_regex is None:
-        raise InvalidHeartbeat("a member that joins must subscribe to something")
+        raise InvalidHeartbeat("SubscribedTopicNames or SubscribedTopicRegex must be non-null of a member that joins")

@@ -10,7 +10,7 @@ from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
 from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.consumer.member import ConsumerMember
-from odradek.coordinators.groups.migration.embedded import write_assignment
+from odradek.coordinators.groups.embedded import write_assignment
 from odradek.metadata.image import Topics
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.numbers import TimestampMs

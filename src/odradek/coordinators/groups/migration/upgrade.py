@@ -9,8 +9,8 @@ from odradek.coordinators.groups.consumer import records
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment
 from odradek.coordinators.groups.consumer.member import ConsumerMember, Partitions, Subscription
 from odradek.coordinators.groups.consumer.topics import TopicView
+from odradek.coordinators.groups.embedded import by_id, read_assignment, read_subscription
 from odradek.coordinators.groups.errors import GroupNotFound
-from odradek.coordinators.groups.migration.embedded import by_id, read_assignment, read_subscription
 from odradek.metadata.image import Topics
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.errors import BadRequest
@@ -29,13 +29,19 @@ _NEVER = TimestampMs(0)
 def check_upgrade(group: ClassicGroup, config: BrokerConfig) -> None:
     """Raises GroupNotFound where the group has to stay what it is."""
     if config.group_consumer_migration_policy.lower() not in _POLICIES:
-        raise GroupNotFound(
-            f"group {group.group_id} is a classic group, and group.consumer.migration.policy keeps it so"
-        )
+        raise GroupNotFound(_cannot(group, "group.consumer.migration.policy does not allow it"))
     if group.protocol_type != CONSUMER:
-        raise GroupNotFound(f"group {group.group_id} is a classic group, and not one of consumers")
+        raise GroupNotFound(_cannot(group, "the group does not use the consumer embedded protocol"))
     if len(group.members) > config.group_consumer_max_size:
-        raise GroupNotFound(f"group {group.group_id} is a classic group, and has more members than consumer groups may")
+        raise GroupNotFound(_cannot(group, "it has more members than group.consumer.max.size"))
+
+
+def _cannot(group: ClassicGroup, reason: str) -> str:
+    return f"Cannot upgrade classic group {group.group_id} to consumer group: {reason}"
+
+
+def _malformed(group: ClassicGroup, what: str) -> str:
+    return _cannot(group, f"the embedded consumer protocol is malformed, {what}")
 
 
 def upgraded(group: ClassicGroup, topics: TopicView) -> tuple[Stored, ...]:
@@ -73,7 +79,7 @@ def _held(
     held = {member.member_id: _assigned(group, member, topics) for member in group.members.values()}
     taken = [(topic_id, number) for each in held.values() for topic_id in each for number in each[topic_id]]
     if len(set(taken)) < len(taken):
-        raise GroupNotFound(f"group {group.group_id} is a classic group, and two of its members share a partition")
+        raise GroupNotFound(_cannot(group, "two of its members share a partition"))
     owners = set(taken)
     for member_id, subscription in subscriptions.items():
         for topic_id, numbers in by_id(subscription.owned_partitions, topics).items():
@@ -88,11 +94,9 @@ def _assigned(group: ClassicGroup, member: ClassicMember, topics: Topics) -> Ass
     try:
         assignment = read_assignment(member.assignment)
     except BadRequest as error:
-        raise GroupNotFound(f"the assignment of {member.member_id} in group {group.group_id}: {error}") from None
+        raise GroupNotFound(_malformed(group, f"the assignment of {member.member_id}: {error}")) from None
     if assignment.user_data and group.protocol not in _OWN:
-        raise GroupNotFound(
-            f"group {group.group_id} has an assignor of its own, which tells members more than partitions"
-        )
+        raise GroupNotFound(_cannot(group, "its assignor tells members more than partitions"))
     return by_id(assignment.assigned_partitions, topics)
 
 
@@ -102,7 +106,7 @@ def _subscription(group: ClassicGroup, member: ClassicMember) -> ConsumerProtoco
     try:
         return read_subscription(member.metadata(protocol))
     except BadRequest as error:
-        raise GroupNotFound(f"the subscription of {member.member_id} in group {group.group_id}: {error}") from None
+        raise GroupNotFound(_malformed(group, f"the subscription of {member.member_id}: {error}")) from None
 
 
 def _member(

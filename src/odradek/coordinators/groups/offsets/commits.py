@@ -17,7 +17,7 @@ from odradek.wire.schema import uuid
 BY_ID_SINCE = 10
 
 
-class Wanted(NamedTuple):
+class TopicOffsets(NamedTuple):
     """Offsets for partitions that are there."""
 
     topic: Topic
@@ -57,7 +57,7 @@ class Outcome:
         )
 
 
-def wanted_in(request: OffsetCommitRequest, version: int, image: Image, outcome: Outcome) -> list[Wanted]:
+def known_in(request: OffsetCommitRequest, version: int, image: Image, outcome: Outcome) -> list[TopicOffsets]:
     """What a commit asks for; topics and partitions that are not there are refused in `outcome`."""
     by_id = version >= BY_ID_SINCE
     found = []
@@ -78,7 +78,7 @@ def wanted_in(request: OffsetCommitRequest, version: int, image: Image, outcome:
         if not is_whole:
             known = [each for each in known if each.partition_index in there]
         if known:
-            found.append(Wanted(topic, known))
+            found.append(TopicOffsets(topic, known))
     return found
 
 

@@ -7,7 +7,7 @@ from odradek.coordinators.decision import Answer, Asked, Decision, Stored
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound, IllegalGeneration
 from odradek.coordinators.groups.group import Group, Member, PartitionCheck
-from odradek.coordinators.groups.offsets.commits import BY_ID_SINCE, Outcome, Wanted, answers, units, wanted_in
+from odradek.coordinators.groups.offsets.commits import BY_ID_SINCE, Outcome, TopicOffsets, answers, known_in, units
 from odradek.coordinators.groups.offsets.committed import Committed, pack, pack_legacy, pack_single, pack_value
 from odradek.coordinators.groups.offsets.deletions import delete
 from odradek.coordinators.groups.offsets.fetches import OffsetFetches
@@ -46,7 +46,7 @@ class Committing(Protocol):
         """A new group without members, for offsets that are committed without one."""
         ...
 
-    def heard_of(self, group: Group, member_id: str) -> None:
+    def count_as_heartbeat(self, group: Group, member_id: str) -> None:
         """A member of a group of any kind committed something, which is as good as a heartbeat."""
         ...
 
@@ -63,7 +63,7 @@ class Offsets:
 
     def commit(self, asked: Asked, request: OffsetCommitRequest) -> Decision:
         outcome = Outcome()
-        wanted = wanted_in(request, asked.version, self._context.image(), outcome)
+        wanted = known_in(request, asked.version, self._context.image(), outcome)
         records: list[Stored] = []
         if wanted:
             try:
@@ -81,15 +81,19 @@ class Offsets:
             if epoch < 0:
                 return None  # by a client that assigns itself: the group begins with what it commits
             if version >= _EPOCHS_SINCE:
-                raise GroupNotFound(f"there is no group {request.group_id}")
-            raise IllegalGeneration(f"there is no group {request.group_id}")
+                raise GroupNotFound(f"Group {request.group_id} not found")
+            raise IllegalGeneration(f"Group {request.group_id} not found")
         member = Member(request.member_id, epoch, request.group_instance_id)
         check = group.check_commit(member, version, transactional=False)
-        self._classic.heard_of(group, request.member_id)
+        self._classic.count_as_heartbeat(group, request.member_id)
         return check
 
     def _commit(
-        self, request: OffsetCommitRequest, wanted: Iterable[Wanted], check: PartitionCheck | None, outcome: Outcome
+        self,
+        request: OffsetCommitRequest,
+        wanted: Iterable[TopicOffsets],
+        check: PartitionCheck | None,
+        outcome: Outcome,
     ) -> list[Stored]:
         now = self._context.clock.now_ms()
         expire = NO_TIMESTAMP if request.retention_time_ms == -1 else TimestampMs(now + request.retention_time_ms)
@@ -131,13 +135,13 @@ class Offsets:
                 check(topic.id, asked.partition)
         except BrokerError:
             return None
-        self._classic.heard_of(group, asked.member_id)
+        self._classic.count_as_heartbeat(group, asked.member_id)
         return topic
 
     def delete(self, asked: Asked, request: OffsetDeleteRequest) -> Decision:
         group = self._groups.get(request.group_id)
         if group is None:
-            raise GroupNotFound(f"there is no group {request.group_id}")
+            raise GroupNotFound(f"Group {request.group_id} not found")
         group.check_offset_delete()
         return delete(asked, request, group, self._context.image(), self.has)
 
@@ -209,7 +213,7 @@ class Offsets:
         table: OffsetTable | None = self._table
         try:
             if group is None:
-                raise GroupNotFound(f"there is no group {request.group_id}")
+                raise GroupNotFound(f"Group {request.group_id} not found")
             anonymous = request.member_id is None and request.member_epoch < 0
             group.check_offset_fetch(None if anonymous else Member(request.member_id or "", request.member_epoch))
         except GroupNotFound:

@@ -23,7 +23,7 @@ from odradek.wire.messages.txn_offset_commit import (
 )
 
 
-class Wanted(NamedTuple):
+class TxnTopicOffsets(NamedTuple):
     """Offsets for partitions that are there."""
 
     topic: Topic
@@ -35,7 +35,7 @@ class Commit:
 
     def __init__(self, request: TxnOffsetCommitRequest, image: Image) -> None:
         self.request = request
-        self.wanted: list[Wanted] = []
+        self.topics: list[TxnTopicOffsets] = []
         self._outcome: dict[str, list[TxnOffsetCommitResponsePartition]] = {}
         for asked in request.topics:
             topic = image.topics.get(asked.name)
@@ -45,7 +45,7 @@ class Commit:
             if len(known) != len(asked.partitions):
                 self._refuse_unknown(asked, topic)
             if topic is not None and known:
-                self.wanted.append(Wanted(topic, known))
+                self.topics.append(TxnTopicOffsets(topic, known))
 
     def _refuse_unknown(self, asked: TxnOffsetCommitRequestTopic, topic: Topic | None) -> None:
         for each in asked.partitions:
@@ -70,7 +70,7 @@ class Commit:
 
     def refusal(self, code: ErrorCode) -> TxnOffsetCommitResponse:
         """The same for all that is wanted."""
-        for topic, partitions in self.wanted:
+        for topic, partitions in self.topics:
             for each in partitions:
                 self.tell(topic.name, each.partition_index, code)
         return self.response()
@@ -88,7 +88,7 @@ class TransactionalCommits:
         try:
             check = self._check(asked.version, request)
             if check is not None:
-                for topic, partitions in commit.wanted:
+                for topic, partitions in commit.topics:
                     for each in partitions:
                         if not _is_too_long(each, metadata_max):
                             check(topic.id, each.partition_index)
@@ -104,14 +104,14 @@ class TransactionalCommits:
         if group is None:
             if request.generation_id < 0:
                 return None  # the group begins with what is committed
-            raise IllegalGeneration(f"there is no group {request.group_id}")
+            raise IllegalGeneration(f"Group {request.group_id} not found")
         member = Member(request.member_id, request.generation_id, request.group_instance_id)
         return group.check_commit(member, version, transactional=True)
 
     def _records(self, commit: Commit, metadata_max: int) -> list[Stored]:
         now = self._context.clock.now_ms()
         records = []
-        for topic, partitions in commit.wanted:
+        for topic, partitions in commit.topics:
             for each in partitions:
                 if _is_too_long(each, metadata_max):
                     commit.tell(topic.name, each.partition_index, ErrorCode.OFFSET_METADATA_TOO_LARGE)

@@ -14,20 +14,20 @@ from odradek.coordinators.groups.classic.answers import join_refused
 from odradek.coordinators.groups.classic.group import CONSUMER
 from odradek.coordinators.groups.classic.joining import ID_REQUIRED_SINCE, rebalance_timeout_ms
 from odradek.coordinators.groups.classic.leaving import leave_response, leaving_members, left
-from odradek.coordinators.groups.classic.syncing import check_said
+from odradek.coordinators.groups.classic.syncing import check_protocol_given
 from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.consumer.member import JOINING, ConsumerMember, MemberState, Subscription
 from odradek.coordinators.groups.consumer.membership import check_room, replacement, static_member
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
+from odradek.coordinators.groups.embedded import owned, read_subscription, write_assignment
 from odradek.coordinators.groups.errors import (
     IllegalGeneration,
     InconsistentProtocol,
     RebalanceInProgress,
     UnknownMember,
 )
-from odradek.coordinators.groups.migration.embedded import owned, read_subscription, write_assignment
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, BrokerError
 from odradek.wire.messages.heartbeat import HeartbeatRequest
@@ -51,14 +51,14 @@ class ClassicMembers:
     def join(self, asked: Asked, request: JoinGroupRequest, group: ConsumerGroup) -> Decision:
         if not request.member_id and request.group_instance_id is None and asked.version >= ID_REQUIRED_SINCE:
             return asked.answer(join_refused(asked.version, ErrorCode.MEMBER_ID_REQUIRED, self._context.new_id()))
-        before, replaced = self._speaker(request, group)
+        before, replaced = self._member_of(request, group)
         subscription = _subscription(request)
-        after = _told(before, asked, request, subscription)
+        after = _updated(before, asked, request, subscription)
         change = self._consumer.change(group, replaced)
-        now = change.work_through(before, after, owned(subscription, self._context.image().topics))
+        now = change.update_member(before, after, owned(subscription, self._context.image().topics))
         self._timers.cancel(Deadline(Due.CONSUMER_JOIN, group.group_id, now.member_id))
         self._timers.set(Deadline(Due.CONSUMER_SYNC, group.group_id, now.member_id), now.rebalance_timeout_ms)
-        self._expect(group, now)
+        self._reschedule_session(group, now)
         return change.answer(asked, joined(now, now.epoch))
 
     def check_join(self, request: JoinGroupRequest, group: ConsumerGroup) -> None:
@@ -70,13 +70,13 @@ class ClassicMembers:
         if request.protocol_type != CONSUMER or not is_shared:
             raise InconsistentProtocol(f"group {group.group_id} has no protocol in common with {request.member_id}")
 
-    def take_place(self, asked: Asked, request: JoinGroupRequest, group: ConsumerGroup) -> ConsumerMember:
+    def rejoined(self, asked: Asked, request: JoinGroupRequest, group: ConsumerGroup) -> ConsumerMember:
         """A static member as it is once it has joined, in its own place or in that of its predecessor."""
-        before, _ = self._speaker(request, group)
-        return _told(before, asked, request, _subscription(request))
+        before, _ = self._member_of(request, group)
+        return _updated(before, asked, request, _subscription(request))
 
-    def _speaker(self, request: JoinGroupRequest, group: ConsumerGroup) -> tuple[ConsumerMember, Iterable[Stored]]:
-        """Whom the request comes from, and what puts it into the group in another's place."""
+    def _member_of(self, request: JoinGroupRequest, group: ConsumerGroup) -> tuple[ConsumerMember, Iterable[Stored]]:
+        """The member that sends the request, with the records that let it replace a static member before it."""
         member_id = request.member_id or self._context.new_id()
         if request.group_instance_id is None:
             return group.members.get(member_id) or ConsumerMember(member_id=member_id), ()
@@ -91,7 +91,7 @@ class ClassicMembers:
     # --- syncing
 
     def sync(self, asked: Asked, request: SyncGroupRequest, group: ConsumerGroup) -> Decision:
-        check_said(asked, request)
+        check_protocol_given(asked, request)
         member = _member(group, request.member_id, request.group_instance_id, request.generation_id)
         assert member.classic is not None
         favourite = member.classic.supported_protocols[0]
@@ -101,7 +101,7 @@ class ClassicMembers:
         if group.target_epoch > member.epoch and member.state is not MemberState.UNREVOKED_PARTITIONS:
             self._call(group, member)
         self._timers.cancel(Deadline(Due.CONSUMER_SYNC, group.group_id, member.member_id))
-        self._expect(group, member)
+        self._reschedule_session(group, member)
         response = SyncGroupResponse(
             protocol_type=request.protocol_type,
             protocol_name=request.protocol_name,
@@ -113,7 +113,7 @@ class ClassicMembers:
 
     def heartbeat(self, request: HeartbeatRequest, group: ConsumerGroup) -> None:
         member = _member(group, request.member_id, request.group_instance_id, request.generation_id)
-        self._expect(group, member)
+        self._reschedule_session(group, member)
         if (
             member.epoch < group.target_epoch
             or member.state is MemberState.UNREVOKED_PARTITIONS
@@ -137,7 +137,7 @@ class ClassicMembers:
 
     # --- deadlines
 
-    def _expect(self, group: ConsumerGroup, member: ConsumerMember) -> None:
+    def _reschedule_session(self, group: ConsumerGroup, member: ConsumerMember) -> None:
         """To hear of the member within its session."""
         assert member.classic is not None
         session = Deadline(Due.CONSUMER_SESSION, group.group_id, member.member_id)
@@ -169,7 +169,7 @@ def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
         raise InconsistentProtocol(f"the subscription of {request.member_id}: {error}") from None
 
 
-def _told(
+def _updated(
     member: ConsumerMember, asked: Asked, request: JoinGroupRequest, subscription: ConsumerProtocolSubscription
 ) -> ConsumerMember:
     """With what the request says of it."""

@@ -1,4 +1,7 @@
-"""What consumers tell each other within the classic protocol: read and written by whoever assigns in their place."""
+"""The consumer embedded protocol: subscriptions and assignments within JoinGroup and SyncGroup, read and written.
+
+For a coordinator that assigns in place of the leader.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct

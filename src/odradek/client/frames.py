@@ -8,7 +8,7 @@ _SIZE = Packing(">i")
 _BUFFER_BYTES = 64 << 10
 
 
-class Answers:
+class ResponseFrames:
     """Bytes are received into the memory that `space` gives; `take` says how many came, and gives the whole frames.
 
     A frame is the caller's to keep: what was decoded from it may be views on it. One that fits into the buffer is

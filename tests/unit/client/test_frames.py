@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from odradek.client.answers import Answers
+from odradek.client.frames import ResponseFrames
 from odradek.model.errors import BadRequest
 
 SIZE_MAX = 1 << 20
 
 
-def feed(answers: Answers, data: bytes, most: int) -> list[bytes]:
+def feed(answers: ResponseFrames, data: bytes, most: int) -> list[bytes]:
     """Never more than `most` bytes at a time, as a socket would give them."""
     frames = []
     while data:
@@ -35,12 +35,12 @@ def test_pieces_do_not_matter(sizes: list[int], most: int) -> None:
     if most < 10:
         sizes = [size for size in sizes if size <= 100]  # byte by byte takes long
     bodies = [bytes([at + 1]) * size for at, size in enumerate(sizes)]
-    assert feed(Answers(SIZE_MAX), framed(*bodies), most) == bodies
+    assert feed(ResponseFrames(SIZE_MAX), framed(*bodies), most) == bodies
 
 
 @pytest.mark.parametrize("size", [10, 100_000])
 def test_a_frame_is_the_callers_to_keep(size: int) -> None:
-    answers = Answers(SIZE_MAX)
+    answers = ResponseFrames(SIZE_MAX)
     kept = []
     for letter in b"ab":
         for piece in (framed(bytes([letter]) * size)[:7], framed(bytes([letter]) * size)[7:]):
@@ -57,4 +57,4 @@ def test_a_frame_is_the_callers_to_keep(size: int) -> None:
 @pytest.mark.parametrize("size", [-1, SIZE_MAX + 1, (1 << 31) - 1])
 def test_sizes_that_cannot_be(size: int) -> None:
     with pytest.raises(BadRequest, match=str(size)):
-        feed(Answers(SIZE_MAX), size.to_bytes(4, "big", signed=True), 4)
+        feed(ResponseFrames(SIZE_MAX), size.to_bytes(4, "big", signed=True), 4)
