@@ -101,7 +101,9 @@ def test_what_was_refused_is_tried_again(
     progress.wait(_SOON_S)
     assert cluster.commits.get_nowait() == 7
     told = [record.getMessage() for record in caplog.records if "group mine" in record.getMessage()]
-    assert told == ["the progress of group mine is not committed: orders-0: Group authorization failed (GROUP_AUTHORIZATION_FAILED)"]
+    assert told == [
+        "the progress of group mine is not committed: orders-0: Group authorization failed (GROUP_AUTHORIZATION_FAILED)"
+    ]
 
 
 def test_who_waited_in_vain_does_not_wait_again_before_something_is_committed(
