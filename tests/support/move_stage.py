@@ -50,12 +50,13 @@ class MoveStage:
         registration = Registration(
             NODE_ID, machine.new_uuid(), {"PLAINTEXT": Endpoint("h", 1)}, tuple(from_text(each) for each in ids if each)
         )
-        decision = brokers.register(self.metadata.latest, registration)
+        self._context = Context(machine.new_uuid)
+        decision = brokers.register(self.metadata.latest, registration, self._context)
         self.metadata.commit_now(decision.records)
-        self._epoch = decision.reply
+        self._epoch = decision.response
         self.logs.load()
         self.broker = Broker(NODE_ID, identity.cluster_id, Flusher(pool))
-        self.metadata.commit_now(brokers.unfence(self.metadata.latest, NODE_ID, self._epoch).records)
+        self.metadata.commit_now(brokers.unfence(self.metadata.latest, NODE_ID, self._epoch, self._context).records)
         self.moves = Moves(
             Ground(
                 broker=self.broker,
@@ -71,7 +72,6 @@ class MoveStage:
         replicas = Replicas(self.broker, self.logs, disk.clock)
         replicas.begin(self.metadata.image)
         self.metadata.subscribe(replicas.change)
-        self._context = Context(machine.new_uuid)
 
     @property
     def image(self) -> Image:
@@ -135,6 +135,6 @@ class MoveStage:
         await self.run_moves()
 
     def close(self) -> None:
-        self.metadata.commit_now(brokers.shut_down(self.metadata.latest, NODE_ID, self._epoch).records)
+        self.metadata.commit_now(brokers.shut_down(self.metadata.latest, NODE_ID, self._epoch, self._context).records)
         self.metadata.close()
         self.logs.close(self._epoch)

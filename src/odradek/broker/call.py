@@ -3,6 +3,7 @@
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.controller.request_context import RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, BrokerError, UnsupportedVersion
 from odradek.net.connection import Connection, Reply
@@ -32,6 +33,10 @@ class Call(NamedTuple):
     times: "RequestTimes | None" = None
     """Where the time of requests is counted, if anybody has a quota of it."""
     user: str = ANONYMOUS
+
+    def request_context(self) -> RequestContext:
+        """What the controller is told of the client."""
+        return RequestContext(self.version, self.client_id, self.user, self.connection.peer[0])
 
     def respond(self, response: Message | None) -> None:
         """Answer; None where the client expects none."""

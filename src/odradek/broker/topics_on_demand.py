@@ -5,29 +5,26 @@ from collections.abc import Sequence
 
 from odradek.broker.dispatch import Spawns
 from odradek.broker.internal_topics import INTERNAL_TOPICS
-from odradek.broker.quotas.limits import Client
-from odradek.broker.quotas.mutations import MutationRates
-from odradek.controller import topics
-from odradek.controller.context import ContextOf
-from odradek.controller.topics import Created, NewTopic
-from odradek.model.errors import BrokerError
-from odradek.quorum.metadata_log import MetadataLog
+from odradek.controller.controller import Controller
+from odradek.controller.request_context import RequestContext
+from odradek.controller.topics import AS_DEFAULT
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 
 logger = logging.getLogger(__name__)
 
 UNDER_WAY_MAX = 1_000
 """Past this many, a client that asks again later gets its topic then."""
+_VERSION = 7
+"""Of CreateTopics: in this one, a quota that is used up refuses the topic."""
 
 
 class TopicsOnDemand:
-    def __init__(self, metadata: MetadataLog, context: ContextOf, tasks: Spawns, mutations: MutationRates) -> None:
-        self._metadata = metadata
-        self._context = context
-        self._mutations = mutations
+    def __init__(self, controller: Controller, tasks: Spawns) -> None:
+        self._controller = controller
         self._tasks = tasks
         self._under_way: set[str] = set()
 
-    def ask_for(self, names: Sequence[str], client: Client) -> None:
+    def ask_for(self, names: Sequence[str], client: RequestContext) -> None:
         """Returns at once. Internal topics are not made here: whoever needs one knows how it has to be.
 
         Partitions count against the quota of the client, and are not made while that is used up.
@@ -38,17 +35,19 @@ class TopicsOnDemand:
             self._under_way.update(new)
             self._tasks.create_task(self._create(new, client), name="topics-on-demand")
 
-    async def _create(self, names: list[str], client: Client) -> None:
-        wanted = [NewTopic(name) for name in names]
-        account = self._mutations.account(client, is_strict=True)
-        try:
-            created = await self._metadata.perform(
-                lambda image: topics.create(image, wanted, self._context(image), charge=account.charge)
+    async def _create(self, names: list[str], client: RequestContext) -> None:
+        wanted = tuple(
+            CreatableTopic(
+                name=name, num_partitions=AS_DEFAULT, replication_factor=AS_DEFAULT, assignments=(), configs=()
             )
-        except BrokerError as error:
-            created = tuple(Created(name, error) for name in names)
+            for name in names
+        )
+        try:
+            response = await self._controller.ask(CreateTopicsRequest(topics=wanted), client._replace(version=_VERSION))
         finally:
             self._under_way.difference_update(names)
-        for name, outcome in created:
-            if isinstance(outcome, BrokerError):
-                logger.warning("a topic cannot be made on demand", extra={"topic": name, "reason": str(outcome)})
+        assert isinstance(response, CreateTopicsResponse)
+        for each in response.topics:
+            if each.error_code:
+                fields = {"topic": each.name, "reason": each.error_message}
+                logger.warning("a topic cannot be made on demand", extra=fields)

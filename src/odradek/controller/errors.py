@@ -86,3 +86,7 @@ class EligibleLeadersNotAvailable(BrokerError):
 
 class NoReassignmentInProgress(BrokerError):
     code = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
+class InconsistentClusterId(BrokerError):
+    code = ErrorCode.INCONSISTENT_CLUSTER_ID

@@ -109,6 +109,13 @@ class Topics:
     def by_id(self, topic_id: bytes) -> Topic | None:
         return self.ids.get(topic_id)
 
+    def on_broker(self, broker_id: int) -> Iterator[tuple[Topic, tuple[int, ...]]]:
+        """Topics that have replicas on a broker, each with the numbers of their partitions."""
+        for topic in self.names.values():
+            numbers = tuple(number for number, each in topic.partitions.items() if broker_id in each.replicas)
+            if numbers:
+                yield topic, numbers
+
     def __contains__(self, name: object) -> bool:
         return name in self.names
 

@@ -10,10 +10,9 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.metadata.bootstrap import activation_records
-from odradek.metadata.decision import Decision
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.metadata.replay import Batch, Replay
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 Listener = Callable[[Delta, Image], None]
 """Told of every committed batch, in order: what it changed, and the image after it."""
-
-R = TypeVar("R")
 
 
 class _Pending(NamedTuple):
@@ -172,16 +169,6 @@ class MetadataLog:
         self._listeners.append(listener)
 
     # --- committing
-
-    async def perform(self, command: Callable[[Image], Decision[R]]) -> R:
-        """Let a command decide on the latest image, commit its records, and return its reply.
-
-        The reply leaves when everything that the command could see is committed. What the command raises is raised,
-        and nothing is written then.
-        """
-        decision = command(self.latest)
-        await self.commit(decision.records)
-        return decision.reply
 
     async def commit(self, records: Sequence[Message]) -> Image:
         """Append records as one batch; returns when they, and all before them, are committed and published.

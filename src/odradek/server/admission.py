@@ -1,7 +1,9 @@
 """Who may connect to a node: its settings, and what its share of file handles allows."""
 
+import asyncio
 import socket
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 from odradek.broker.quotas.connections import CreationRates
@@ -87,3 +89,18 @@ def addresses_of(host: str) -> set[str]:
     except OSError:
         return set()
     return {str(address[0]) for *_, address in found}
+
+
+async def unknown_hosts(pool: Executor, hosts: frozenset[str]) -> frozenset[str]:
+    """Which of the hosts have no address. To ask for a host may take its time: a thread does."""
+    return await asyncio.get_running_loop().run_in_executor(pool, _without_address, hosts)
+
+
+def _without_address(hosts: frozenset[str]) -> frozenset[str]:
+    unknown = []
+    for host in hosts:
+        try:
+            socket.getaddrinfo(host, None)
+        except (OSError, UnicodeError):
+            unknown.append(host)
+    return frozenset(unknown)

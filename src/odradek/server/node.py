@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+from odradek.broker import shown_settings
 from odradek.broker.broker import Broker
 from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Dispatch
-from odradek.broker.moves import Moves
+from odradek.broker.lifecycle import BrokerLifecycle, Incarnation
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
-from odradek.controller import brokers
-from odradek.controller.brokers import Registration
 from odradek.controller.context import Context
+from odradek.controller.service import ActiveController
 from odradek.coordinators.runtime import Surroundings as CoordinatorSurroundings
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Endpoint, Image, ResourceType
@@ -43,6 +43,7 @@ from odradek.server.admission import (
     connections_within,
     creation_rates_of,
     limits_of,
+    unknown_hosts,
 )
 from odradek.server.apis import Parts, served_by
 from odradek.server.coordinators import Coordinators, codec_of
@@ -172,29 +173,31 @@ class Node:
         logs = LogDirs.take(open_files, self._setting.directories, self._log_setting())
         self._stack.callback(logs.abandon)  # nothing is left to abandon after a clean close
         own = self._take_metadata(open_files, logs)
-        log = MetadataLog.open(own, metadata_setting_of(identity.node_id, self._setting.config), pool)
-        self._metadata = log
-        self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
-        self._follow_settings(logs, log.image)
-        _report(logs.events, log.events)
-        if log.image.acls and not self._setting.ignore_acls:
-            raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
-        epoch = self._register(log, logs, identity)
+        log = self._open_metadata(own, identity, logs, pool)
+        quotas = Quotas(self._settings.now(log.image), self._clock, addresses_of)
+        controller = self._controller(identity, log, quotas, pool)
+        lifecycle = BrokerLifecycle(controller, self._incarnation(logs, identity))
+        epoch = await lifecycle.register()
         logs.load()
         _report(logs.events)
         housekeeping = Housekeeping(logs, pool, self._clock, intervals_of(self._setting.config))
         broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
-        log.commit_now(brokers.unfence(log.latest, identity.node_id, epoch).records)
-        cordons = Cordons(log, logs, self._settings, identity.node_id, epoch)
-        cordons.begin()
-        replicas, moves = self._lead(broker, logs, epoch, pool)
-        self._stack.callback(self._close, log, logs, identity.node_id, epoch)
+        moves = moves_of(broker, logs, log, epoch, pool, self._settings)
+        moves.settle(log.image)
+        replicas = Replicas(broker, logs, self._clock)
+        self._stack.push_async_callback(self._close, log, logs, lifecycle)
         self._stack.callback(self._make_the_rest, replicas)
-        broker.kraft_version = log.voters.kraft_version
         tasks = await self._stack.enter_async_context(Tasks())
+        cordons = Cordons(logs, self._settings, lifecycle, tasks)
+        cordons.begin(log.image)
+        await lifecycle.unfence(log.image.offset)
+        replicas.begin(log.image)
+        for listener in (lambda _, image: self._follow_settings(logs, image), replicas.change, cordons.change):
+            log.subscribe(listener)
+        broker.kraft_version = log.voters.kraft_version
         tasks.create_task(replicas.run(), name="make-partitions")
         read_ahead = ReadAhead(self._machine.files, pool)
-        producer_ids = ProducerIds(log, identity.node_id, epoch, tasks)
+        producer_ids = ProducerIds(controller, identity.node_id, epoch, tasks)
         surroundings = CoordinatorSurroundings(
             clock=self._clock,
             flusher=housekeeping.flusher,
@@ -202,14 +205,13 @@ class Node:
             read_ahead=read_ahead,
             codec=partial(codec_of, self._settings, broker),
         )
-        coordinators = Coordinators(broker, self._settings, surroundings, producer_ids, self._machine.new_uuid)
-        self._stack.callback(coordinators.close)
-        coordinators.begin()
-        log.subscribe(coordinators.change)
+        coordinators = self._coordinate(
+            Coordinators(broker, self._settings, surroundings, producer_ids, self._machine.new_uuid)
+        )
         parts = Parts(
             broker=broker,
             metadata=log,
-            context=self._context,
+            controller=controller,
             settings=self._settings,
             logs=logs,
             pool=pool,
@@ -220,21 +222,34 @@ class Node:
             groups=coordinators.groups,
             transactions=coordinators.transactions,
             markers=coordinators.markers,
-            cordons=cordons,
             moves=moves,
         )
         LostDirectories(broker, logs.dirs, own, self._fail).watch()
-        self._serve(parts, housekeeping)
+        self._serve(parts, housekeeping, quotas)
 
-    def _lead(self, broker: Broker, logs: LogDirs, epoch: int, pool: Executor) -> tuple[Replicas, Moves]:
-        """All that is ours to lead, now and as the metadata changes."""
-        moves = moves_of(broker, logs, self._metadata, epoch, pool, self._settings)
-        moves.settle(self._metadata.image)
-        replicas = Replicas(broker, logs, self._clock)
-        replicas.begin(self._metadata.image)
-        self._metadata.subscribe(lambda _, image: self._follow_settings(logs, image))
-        self._metadata.subscribe(replicas.change)
-        return replicas, moves
+    def _open_metadata(self, own: LogDir, identity: Identity, logs: LogDirs, pool: Executor) -> MetadataLog:
+        log = MetadataLog.open(own, metadata_setting_of(identity.node_id, self._setting.config), pool)
+        self._metadata = log
+        self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
+        self._follow_settings(logs, log.image)
+        _report(logs.events, log.events)
+        if log.image.acls and not self._setting.ignore_acls:
+            raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
+        return log
+
+    def _controller(self, identity: Identity, log: MetadataLog, quotas: Quotas, pool: Executor) -> ActiveController:
+        return ActiveController(
+            log=log,
+            context_of=partial(self._context, identity.cluster_id),
+            mutations=quotas.mutations,
+            unknown_hosts=partial(unknown_hosts, pool),
+        )
+
+    def _coordinate(self, coordinators: Coordinators) -> Coordinators:
+        self._stack.callback(coordinators.close)
+        coordinators.begin()
+        self._metadata.subscribe(coordinators.change)
+        return coordinators
 
     def _fail(self, reason: str) -> None:
         if self.failure is None:
@@ -256,15 +271,17 @@ class Node:
             raise StorageFailed(f"{path} has the metadata log, and cannot be used")
         return found
 
-    def _context(self, image: Image) -> Context:
+    def _context(self, cluster_id: str, image: Image) -> Context:
         config = self._settings.now(image)
         return Context(
             new_uuid=self._machine.new_uuid,
+            cluster_id=cluster_id,
             default_partitions=self._setting.partitions,
             default_replication_factor=config.default_replication_factor,
             topic_defaults=self._settings.topic_defaults(image),
             delete_topic_enable=config.delete_topic_enable,
             broker=config,
+            effective_configs=partial(shown_settings.of_created_topic, self._settings, image),
         )
 
     def _log_setting(self) -> Setting:
@@ -281,22 +298,23 @@ class Node:
         image = self._metadata.image
         return self._settings.of_topic(image, image.configs.of(ResourceType.TOPIC, topic))
 
-    def _register(self, log: MetadataLog, logs: LogDirs, identity: Identity) -> int:
-        ids = tuple(from_text(each.meta.directory_id) for each in logs.dirs if each.meta and each.meta.directory_id)
-        endpoints = {
-            each.name: Endpoint(*(each.advertised or (each.host, each.port))) for each in self._setting.listening
-        }
-        rack = self._setting.config.broker_rack
-        registration = Registration(identity.node_id, self._machine.new_uuid(), endpoints, ids, rack)
-        decision = brokers.register(log.latest, registration)
-        log.commit_now(decision.records)
-        return decision.reply
+    def _incarnation(self, logs: LogDirs, identity: Identity) -> Incarnation:
+        ids = (from_text(each.meta.directory_id) for each in logs.dirs if each.meta and each.meta.directory_id)
+        return Incarnation(
+            broker_id=identity.node_id,
+            cluster_id=identity.cluster_id,
+            id=self._machine.new_uuid(),
+            endpoints={
+                each.name: Endpoint(*(each.advertised or (each.host, each.port))) for each in self._setting.listening
+            },
+            directories=tuple(ids),
+            rack=self._setting.config.broker_rack,
+        )
 
-    def _serve(self, parts: Parts, housekeeping: Housekeeping) -> None:
+    def _serve(self, parts: Parts, housekeeping: Housekeeping, quotas: Quotas) -> None:
         tasks = parts.tasks
         image = parts.metadata.image
         config = self._settings.now(image)
-        quotas = Quotas(config, self._clock, addresses_of)
         quotas.begin(image)
         parts.metadata.subscribe(quotas.change)
         dispatch = Dispatch(served_by(parts, quotas), tasks, quotas.requests)
@@ -346,20 +364,20 @@ class Node:
         if not self._is_abandoned:
             replicas.make_all()  # Apache Kafka may be the next owner, and its tools miss them
 
-    def _close(self, log: MetadataLog, logs: LogDirs, node_id: int, epoch: int) -> None:
+    async def _close(self, log: MetadataLog, logs: LogDirs, lifecycle: BrokerLifecycle) -> None:
         if self._is_abandoned:
             return
         try:
-            if node_id in log.latest.brokers:  # else somebody has unregistered it
-                log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
+            await lifecycle.shut_down(log.image.offset)
             log.close()
         except StorageFailed:
             if self.failure is None:  # else that is why it is stopped
                 raise
         finally:
-            logs.close(epoch)  # also where the directory of the metadata log failed: the others are still to be closed
+            # Also where the directory of the metadata log failed: the others are still to be closed.
+            logs.close(lifecycle.broker_epoch)
             if self._metadata_alone is not None:
-                self._metadata_alone.close(epoch)
+                self._metadata_alone.close(lifecycle.broker_epoch)
 
 
 def _is_of_brokers(delta: Delta) -> bool:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from odradek.controller import brokers, configs, directories, features, producer_ids, topics
 from odradek.controller.context import Context
+from odradek.controller.result import ControllerResult
 from odradek.metadata.bootstrap import activation_records, feature_records
-from odradek.metadata.decision import Decision
 from odradek.metadata.features import record_version
 from odradek.metadata.image import Broker, ConfigResource, Endpoint, Image, ResourceType, Topic
 from odradek.metadata.replay import Batch, Replay, image_of
@@ -58,16 +58,16 @@ class World:
         self.deltas: list[tuple[Delta, Image]] = []
         self.write(activation_records(self.state, feature_records(), 1))
         registration = brokers.Registration(1, b"i" * 16, {"PLAINTEXT": Endpoint("h", 1)}, DIRECTORIES)
-        self.epoch = self.do(brokers.register(self.image, registration))
-        self.do(brokers.unfence(self.image, 1, self.epoch))
+        self.epoch = self.do(brokers.register(self.image, registration, self.context))
+        self.do(brokers.unfence(self.image, 1, self.epoch, self.context))
 
     @property
     def image(self) -> Image:
         return self.state.image
 
-    def do(self, decision: Decision[Any]) -> Any:
+    def do(self, decision: ControllerResult[Any]) -> Any:
         self.write(decision.records)
-        return decision.reply
+        return decision.response
 
     def write(self, records: tuple[Message, ...]) -> None:
         if not records:
@@ -110,9 +110,9 @@ def commands(draw: st.DrawFn) -> Command:
         lambda world: producer_ids.allocate(world.image, 1, world.epoch).records,
         lambda world: features.update(world.image, [features.FeatureUpdate("group.version", number % 2, 2)]).records,
         lambda world: _assign(world, name, mark),
-        lambda world: brokers.fence(world.image, 1, world.epoch).records,
-        lambda world: brokers.unfence(world.image, 1, world.epoch).records,
-        lambda world: brokers.shut_down(world.image, 1, world.epoch).records,
+        lambda world: brokers.fence(world.image, 1, world.epoch, world.context).records,
+        lambda world: brokers.unfence(world.image, 1, world.epoch, world.context).records,
+        lambda world: brokers.shut_down(world.image, 1, world.epoch, world.context).records,
         lambda _: _security(name, mark, remove=number < 1),
         lambda _: (BeginTransactionRecord(), *_security(name, mark, remove=False), EndTransactionRecord()),
         lambda _: (BeginTransactionRecord(), *_security(name, mark, remove=False), AbortTransactionRecord()),

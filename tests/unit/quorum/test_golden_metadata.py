@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.controller import brokers
+from odradek.controller.context import Context
 from odradek.metadata.features import NEW_CLUSTER, SUPPORTED, record_version
 from odradek.metadata.image import EMPTY, Endpoint, Image, QuotaKey, ResourceType, ScramKey
 from odradek.metadata.replay import Batch, Replay, image_of
@@ -148,9 +149,10 @@ def test_it_can_be_led_and_opened_again(opened: Any) -> None:
     assert metadata.epoch == before.epoch
     directories = before.brokers[1].directories
     registration = brokers.Registration(1, b"i" * 16, {"PLAINTEXT": Endpoint("h", 1)}, directories)
-    decision = brokers.register(metadata.latest, registration)
+    context = Context(lambda: b"n" * 16)
+    decision = brokers.register(metadata.latest, registration, context)
     metadata.commit_now(decision.records)
-    metadata.commit_now(brokers.unfence(metadata.latest, 1, decision.reply).records)
+    metadata.commit_now(brokers.unfence(metadata.latest, 1, decision.response, context).records)
     metadata.write_snapshot_now()
     now: Image = metadata.image
     for topic in now.topics:

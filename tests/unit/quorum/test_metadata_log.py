@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from odradek.metadata.decision import Decision
 from odradek.metadata.draft import Inconsistent
 from odradek.metadata.features import NEW_CLUSTER
 from odradek.metadata.image import Image
-from odradek.model.errors import CorruptFile, InvalidConfig, InvalidTopic, StorageFailed
+from odradek.model.errors import CorruptFile, InvalidConfig, StorageFailed
 from odradek.model.numbers import LeaderEpoch
 from odradek.quorum import vote_file
 from odradek.storage import partition_metadata
@@ -181,40 +180,23 @@ def test_what_is_appended_is_committed_though_nobody_waits_any_more(node: Any) -
     tell(story())
 
 
-def test_a_command_sees_what_is_not_yet_committed(node: Any) -> None:
+def test_a_commit_of_nothing_waits_for_what_is_appended(node: Any) -> None:
+    """Whoever answers by the latest image answers when all of it is committed."""
     pool = ManualPool()
     metadata: MetadataLog = node.open(pool)
 
-    def create(image: Image) -> Decision[str]:
-        return Decision((), "taken") if "a" in image.topics else Decision((topic("a"),), "made")
-
     async def story() -> None:
-        waiting = [asyncio.ensure_future(metadata.perform(create)) for _ in range(2)]
+        waiting = [asyncio.ensure_future(metadata.commit(records)) for records in ([topic("a")], [])]
         await let_others_run()
-        assert not any(each.done() for each in waiting), "nor may the second answer: what it saw could still be lost"
+        assert not any(each.done() for each in waiting), "what the second saw could still be lost"
         pool.run_next()
         await let_others_run()
         if len(pool):
             pool.run_next()
-        assert await asyncio.gather(*waiting) == ["made", "taken"]
-        assert await metadata.perform(create) == "taken"
+        assert [names(image) for image in await asyncio.gather(*waiting)] == [["a"], ["a"]]
+        assert await metadata.commit([]) is metadata.image
 
     tell(story())
-
-
-def test_a_command_that_refuses_writes_nothing(node: Any) -> None:
-    metadata: MetadataLog = node.open()
-    end = metadata.latest.end_offset
-
-    def refuse(_: Image) -> Decision[None]:
-        raise InvalidTopic("no")
-
-    async def story() -> None:
-        with pytest.raises(InvalidTopic):
-            await metadata.perform(refuse)
-
-    tell(story())
-    assert metadata.latest.end_offset == end
 
 
 def test_a_record_that_does_not_fit_does_not_get_into_the_log(node: Any) -> None:

@@ -14,6 +14,7 @@ from odradek.broker.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERA
 from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.errors import InvalidRequest
+from odradek.controller.request_context import RequestContext
 from odradek.controller.topic_names import check_name
 from odradek.metadata.image import Partition, Topic, Topics
 from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
@@ -68,7 +69,7 @@ class Metadata:
             return self._by_id(request.topics, operations)
         names = list(dict.fromkeys(each.name or "" for each in request.topics))
         create = request.allow_auto_topic_creation
-        return self._by_name(names, operations, makes_them_for=call if create else None)
+        return self._by_name(names, operations, makes_them_for=call.request_context() if create else None)
 
     def _all_topics(self, operations: int) -> tuple[MetadataResponseTopic, ...]:
         topics, lost = self._broker.image.topics, self._broker.lost
@@ -91,7 +92,7 @@ class Metadata:
         return (*missing, *found)
 
     def _by_name(
-        self, names: list[str], operations: int, *, makes_them_for: Call | None
+        self, names: list[str], operations: int, *, makes_them_for: RequestContext | None
     ) -> tuple[MetadataResponseTopic, ...]:
         """Those that are not there come last, and may be made."""
         image = self._broker.image

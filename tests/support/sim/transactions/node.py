@@ -177,7 +177,7 @@ class Node:
         parts = Parts(
             broker=broker,
             metadata=cast("Any", None),
-            context=cast("Any", None),
+            controller=cast("Any", None),
             settings=settings,
             logs=running.logs,
             pool=cast("Any", None),
@@ -188,7 +188,6 @@ class Node:
             groups=running.coordinators.groups,
             transactions=running.coordinators.transactions,
             markers=running.coordinators.markers,
-            cordons=cast("Any", None),
             moves=cast("Any", None),
         )
         quotas = Quotas(self._config, clock)
