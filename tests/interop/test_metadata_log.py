@@ -28,6 +28,7 @@ from odradek.storage.open_files import OpenFiles
 from support.apache_kafka import ApacheKafka
 from support.clock import ManualClock
 from support.kafka_tools import KafkaTools
+from support.metadata import a_publisher, commit_now
 
 CLUSTER_ID = "abcdefghijklmnopqrstuQ"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
@@ -57,10 +58,10 @@ class Node:
     def open(self) -> None:
         setting = Setting(self._clock, lambda _topic: TopicConfig(), lambda: "0" * 32)
         self.dirs = LogDirs.open(OpenFiles(OsFiles()), self.paths, setting)
-        self.metadata = MetadataLog.open(self.dirs.dirs[0], MetadataSetting(node_id=1), self._pool)
+        self.metadata = MetadataLog.open(self.dirs.dirs[0], MetadataSetting(node_id=1), self._pool, a_publisher())
 
     def do(self, decision: ControllerResult[R]) -> R:
-        self.metadata.commit_now(decision.records)
+        commit_now(self.metadata, decision.records)
         return decision.response
 
     @property

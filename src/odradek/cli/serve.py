@@ -14,7 +14,8 @@ from odradek.model.broker_config.addresses import ANY_HOST
 from odradek.model.errors import DirectoryInUse, InvalidConfig, OdradekError, StorageFailed
 from odradek.process.log_lines import JsonFormat, LineFormat
 from odradek.server.config import load
-from odradek.server.node import Listening, Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import Listening, NodeSetting
 
 EXIT_USAGE = 2
 

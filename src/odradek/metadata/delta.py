@@ -64,6 +64,7 @@ class Delta:
         self.acls = Draft(before.acls)
         self.scram = Draft(before.scram)
         self.tokens = Draft(before.tokens)
+        self.voters = before.voters
 
     def replay(self, record: Message) -> None:
         """Raises Inconsistent for a record that does not fit, UnsupportedVersion for one of a newer Kafka."""
@@ -71,6 +72,10 @@ class Delta:
         if replay is None:
             raise UnsupportedVersion(f"{type(record).__name__} has no place in an image")
         replay(self, record)
+
+    def replay_control(self, record: Message) -> None:
+        """A control record of the quorum. Raises UnsupportedVersion for one of a newer Kafka."""
+        self.voters = self.voters.after(record)
 
     def finish(self, position: Position) -> Image:
         configs = self.configs.now
@@ -86,6 +91,7 @@ class Delta:
             acls=self.acls.now,
             scram=self.scram.now,
             tokens=self.tokens.now,
+            voters=self.voters,
         )
 
     # --- features

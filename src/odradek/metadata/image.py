@@ -17,6 +17,7 @@ from odradek.metadata.features import (
     TRANSACTION_VERSION,
     Levels,
 )
+from odradek.metadata.voters import STATIC, Voters
 from odradek.model.numbers import (
     NO_LEADER_EPOCH,
     NO_OFFSET,
@@ -199,6 +200,8 @@ class Image:
     acls: Mapping[bytes, AccessControlEntryRecord] = field(default_factory=_nothing)
     scram: Mapping[ScramKey, UserScramCredentialRecord] = field(default_factory=_nothing)
     tokens: Mapping[str, DelegationTokenRecord] = field(default_factory=_nothing)
+    voters: Voters = STATIC
+    """Of the quorum, and kraft.version, which control records say."""
 
     @property
     def offset(self) -> Offset:

@@ -76,7 +76,7 @@ from odradek.storage.log_dirs import LogDirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Services:
     """The objects of a node that handlers work with."""
 
     broker: Broker
@@ -95,7 +95,7 @@ class Parts:
     moves: Moves
 
 
-def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
+def served_by(node: Services, quotas: Quotas) -> dict[int, Served]:
     broker, controller, settings = node.broker, node.controller, node.settings
     groups, clock = node.groups, node.machine.clock
     config = settings.now(broker.image)
@@ -187,7 +187,7 @@ def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
     return served | _unlisted(node, config)
 
 
-def _unlisted(node: Parts, config: BrokerConfig) -> dict[int, Served]:
+def _unlisted(node: Services, config: BrokerConfig) -> dict[int, Served]:
     """What Kafka answers and ApiVersions does not tell of."""
     telemetry = Telemetry(node.broker, node.machine.clock, node.machine.new_uuid, config.telemetry_max_bytes)
     return {

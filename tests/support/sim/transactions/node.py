@@ -25,7 +25,7 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.machine import Machine
 from odradek.records.batch import Codec
-from odradek.server.apis import Parts, served_by
+from odradek.server.apis import Services, served_by
 from odradek.server.coordinators import Coordinators
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
@@ -110,7 +110,7 @@ class Node:
         loop = SimLoop(self._events, self._enter)  # type: ignore[abstract]  # what is left out nobody calls
         with _inside(loop):
             self._running = _Running(self, loop)
-            self._running.coordinators.begin()
+            self._running.coordinators.begin(self._cluster.image)
         self.watched()
 
     def kill(self, how: str = "killed") -> None:
@@ -167,6 +167,7 @@ class Node:
         broker = Broker(_NODE, "simulated", flusher)
         settings = Settings(_NODE, self._config, TopicConfig())
         replicas = Replicas(broker, running.logs, clock)
+        broker.begin(self._cluster.image)
         replicas.begin(self._cluster.image)
         surroundings = Surroundings(
             clock=clock, flusher=flusher, tasks=cast("Any", loop), read_ahead=self.read_ahead, codec=lambda: Codec.NONE
@@ -174,7 +175,7 @@ class Node:
         ids = cast("ProducerIds", self._ids)
         machine = Machine(files=self.disk, clock=clock, random=self._rng, children=0)
         running.coordinators = Coordinators(broker, settings, surroundings, ids, machine.new_uuid)
-        parts = Parts(
+        parts = Services(
             broker=broker,
             metadata=cast("Any", None),
             controller=cast("Any", None),
