@@ -78,19 +78,18 @@ class Delta:
         self.voters = self.voters.after(record)
 
     def finish(self, position: Position) -> Image:
-        configs = self.configs.now
         return Image(
             position=position,
-            features=self.features.now,
-            brokers=self.brokers.now,
-            controllers=self.controllers.now,
+            features=self.features.finish(),
+            brokers=self.brokers.finish(),
+            controllers=self.controllers.finish(),
             topics=self.topics.finish(),
-            configs=Configs(configs) if self.configs.changed else self.before.configs,
-            quotas=self.quotas.now,
+            configs=Configs(self.configs.finish()) if self.configs.changed else self.before.configs,
+            quotas=self.quotas.finish(),
             next_producer_id=self.next_producer_id,
-            acls=self.acls.now,
-            scram=self.scram.now,
-            tokens=self.tokens.now,
+            acls=self.acls.finish(),
+            scram=self.scram.finish(),
+            tokens=self.tokens.finish(),
             voters=self.voters,
         )
 

@@ -99,10 +99,19 @@ class Topic:
     partitions: Mapping[int, Partition]
 
 
+def metric_name(topic: str) -> str | None:
+    """None for a name without dots and underscores, which no other one can be taken for."""
+    return topic.replace(".", "_") if "." in topic or "_" in topic else None
+
+
 @dataclass(frozen=True, slots=True)
 class Topics:
     names: Mapping[str, Topic] = field(default_factory=_nothing)
     ids: Mapping[bytes, Topic] = field(default_factory=_nothing)
+    by_broker: Mapping[int, Mapping[bytes, tuple[int, ...]]] = field(default_factory=_nothing)
+    """For each broker its replicas: ids of topics, and the numbers of their partitions."""
+    by_metric_name: Mapping[str, str] = field(default_factory=_nothing)
+    """Names with dots or underscores, by the name with underscores alone: metrics do not tell them apart."""
 
     def get(self, name: str) -> Topic | None:
         return self.names.get(name)
@@ -112,10 +121,8 @@ class Topics:
 
     def on_broker(self, broker_id: int) -> Iterator[tuple[Topic, tuple[int, ...]]]:
         """Topics that have replicas on a broker, each with the numbers of their partitions."""
-        for topic in self.names.values():
-            numbers = tuple(number for number, each in topic.partitions.items() if broker_id in each.replicas)
-            if numbers:
-                yield topic, numbers
+        for topic_id, numbers in self.by_broker.get(broker_id, _NOTHING).items():
+            yield self.ids[topic_id], numbers
 
     def __contains__(self, name: object) -> bool:
         return name in self.names

@@ -183,6 +183,16 @@ def test_a_snapshot_and_the_rest_equal_the_whole(history: list[Command], data: s
     assert copy.image == world.image
 
 
+def replicas_in(image: Image) -> dict[int, dict[bytes, tuple[int, ...]]]:
+    found: dict[int, dict[bytes, tuple[int, ...]]] = {}
+    for topic in image.topics:
+        for number, each in topic.partitions.items():
+            for broker in each.replicas:
+                of_broker = found.setdefault(broker, {})
+                of_broker[topic.id] = (*of_broker.get(topic.id, ()), number)
+    return found
+
+
 @pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(st.lists(commands(), max_size=25))
@@ -209,6 +219,7 @@ def test_one_who_follows_the_deltas_knows_everything(history: list[Command]) -> 
         for feature in delta.features.changed:
             known_features[feature] = image.features.get(feature, 0)
         assert known_topics == image.topics.ids
+        assert replicas_in(image) == {broker: dict(each) for broker, each in image.topics.by_broker.items()}
         assert {name: topic.id for name, topic in image.topics.names.items()} == {
             topic.name: topic.id for topic in known_topics.values()
         }

@@ -361,3 +361,44 @@ def test_eligible_leaders_pin_min_insync_replicas(cluster: Any) -> None:
     old = replace(cluster.image, features={"metadata.version": 22})
     with pytest.raises(InvalidUpdateVersion):
         features.update(old, [FeatureUpdate(name, 1)])
+
+
+# --- many partitions
+
+
+def test_only_partitions_of_the_broker_are_looked_at(make_cluster: Any) -> None:
+    cluster = make_cluster(1, 2, 3)
+    for name, replicas in (("a", (1, 2)), ("b", (2, 3)), ("c", (3, 1))):
+        cluster.create(name, -1, assignments=[(0, replicas), (1, replicas)])
+    image = cluster.image
+    assert [(topic.name, numbers) for topic, numbers in image.topics.on_broker(1)] == [("a", (0, 1)), ("c", (0, 1))]
+    cluster.do(brokers.fence(image, 1, cluster.epochs[1], cluster.context))
+    assert [partition(cluster, name).leader for name in "abc"] == [2, 2, 3]
+    assert [partition(cluster, name).isr for name in "abc"] == [(2,), (2, 3), (3,)]
+
+
+def test_the_last_broker_keeps_what_it_leads(cluster: Any) -> None:
+    """Nobody could lead it meanwhile: two records for each partition would say nothing."""
+    cluster.create("orders", 3)
+    records = brokers.shut_down(cluster.image, 1, cluster.epochs[1], cluster.context).records
+    assert [type(each).__name__ for each in records] == ["BrokerRegistrationChangeRecord"] * 2
+
+
+def test_nobody_leads_what_the_last_broker_kept_before_it_is_back(make_cluster: Any) -> None:
+    cluster = make_cluster(1, 2)
+    cluster.create("orders", -1, assignments=[(0, (1, 2))])
+    for broker in (2, 1):
+        cluster.do(brokers.fence(cluster.image, broker, cluster.epochs[broker], cluster.context))
+    assert (partition(cluster).leader, partition(cluster).isr) == (1, (1,))
+    cluster.add_broker(2)
+    assert partition(cluster).leader == -1, "only the other one was in sync"
+    cluster.add_broker(1)
+    assert (partition(cluster).leader, partition(cluster).isr) == (1, (1,))
+
+
+def test_a_broker_that_comes_back_without_a_word_is_led_for_by_others(make_cluster: Any) -> None:
+    """It was not fenced: its new incarnation is the first that is heard of its end."""
+    cluster = make_cluster(1, 2)
+    cluster.create("orders", -1, assignments=[(0, (1, 2))])
+    cluster.add_broker(1, unfence=False)
+    assert (partition(cluster).leader, partition(cluster).isr) == (2, (2,))
