@@ -73,7 +73,11 @@ class MoveStage:
         )
         self.moves.settle(self.metadata.image)
         replicas = Replicas(self.broker, self.logs, disk.clock)
-        publisher.begin([MetadataListener("replicas", replicas.change, replicas.begin)], self.metadata.image)
+        listeners = [
+            MetadataListener("metadata cache", self.broker.change, self.broker.begin),
+            MetadataListener("replicas", replicas.change, replicas.begin),
+        ]
+        publisher.begin(listeners, self.metadata.image)
 
     @property
     def image(self) -> Image:

@@ -3,7 +3,7 @@
 import logging
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.controller.request_context import RequestContext
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, BrokerError, UnsupportedVersion
 from odradek.net.connection import Connection, Reply
@@ -34,9 +34,9 @@ class Call(NamedTuple):
     """Where the time of requests is counted, if anybody has a quota of it."""
     user: str = ANONYMOUS
 
-    def request_context(self) -> RequestContext:
+    def request_context(self) -> ControllerRequestContext:
         """What the controller is told of the client."""
-        return RequestContext(self.version, self.client_id, self.user, self.connection.peer[0])
+        return ControllerRequestContext(self.version, self.client_id, self.user, self.connection.peer[0])
 
     def respond(self, response: Message | None) -> None:
         """Answer; None where the client expects none."""

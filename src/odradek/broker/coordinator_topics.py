@@ -7,7 +7,7 @@ from odradek.broker.broker import Broker
 from odradek.broker.refusal import raise_refusal
 from odradek.broker.settings import Settings
 from odradek.controller.controller import Controller
-from odradek.controller.request_context import RequestContext
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.create_topics import (
@@ -45,7 +45,7 @@ class CoordinatorTopics:
             assignments=(),
             configs=tuple(CreatableTopicConfig(name=key, value=value) for key, value in shape.configs.items()),
         )
-        response = await self._controller.ask(CreateTopicsRequest(topics=(topic,)), RequestContext(version=7))
+        response = await self._controller.ask(CreateTopicsRequest(topics=(topic,)), ControllerRequestContext(version=7))
         assert isinstance(response, CreateTopicsResponse)
         (created,) = response.topics
         if created.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from odradek.broker.refusal import raise_refusal
 from odradek.controller.controller import Controller
-from odradek.controller.request_context import RequestContext
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.metadata.features import SUPPORTED
 from odradek.metadata.image import Endpoint
 from odradek.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
@@ -19,8 +19,8 @@ from odradek.wire.messages.broker_registration import (
 
 logger = logging.getLogger(__name__)
 
-_REGISTRATION = RequestContext(version=4)
-_HEARTBEAT = RequestContext(version=2)
+_REGISTRATION = ControllerRequestContext(version=4)
+_HEARTBEAT = ControllerRequestContext(version=2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

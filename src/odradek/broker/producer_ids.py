@@ -6,7 +6,7 @@ import logging
 from odradek.broker.dispatch import Spawns
 from odradek.broker.refusal import raise_refusal
 from odradek.controller.controller import Controller
-from odradek.controller.request_context import RequestContext
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import ProducerId
@@ -53,7 +53,7 @@ class ProducerIds:
 
     async def _allocate(self) -> None:
         request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch)
-        response = await self._controller.ask(request, RequestContext(version=0))
+        response = await self._controller.ask(request, ControllerRequestContext(version=0))
         assert isinstance(response, AllocateProducerIdsResponse)
         raise_refusal(response.error_code)
         self._next = response.producer_id_start

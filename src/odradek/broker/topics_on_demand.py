@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from odradek.broker.dispatch import Spawns
 from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.controller.controller import Controller
-from odradek.controller.request_context import RequestContext
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.controller.topics import AS_DEFAULT
 from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 
@@ -24,7 +24,7 @@ class TopicsOnDemand:
         self._tasks = tasks
         self._under_way: set[str] = set()
 
-    def ask_for(self, names: Sequence[str], client: RequestContext) -> None:
+    def ask_for(self, names: Sequence[str], client: ControllerRequestContext) -> None:
         """Returns at once. Internal topics are not made here: whoever needs one knows how it has to be.
 
         Partitions count against the quota of the client, and are not made while that is used up.
@@ -35,7 +35,7 @@ class TopicsOnDemand:
             self._under_way.update(new)
             self._tasks.create_task(self._create(new, client), name="topics-on-demand")
 
-    async def _create(self, names: list[str], client: RequestContext) -> None:
+    async def _create(self, names: list[str], client: ControllerRequestContext) -> None:
         wanted = tuple(
             CreatableTopic(
                 name=name, num_partitions=AS_DEFAULT, replication_factor=AS_DEFAULT, assignments=(), configs=()

@@ -2,12 +2,12 @@
 
 from typing import Protocol
 
-from odradek.controller.request_context import RequestContext
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.wire.schema import Message
 
 
 class Controller(Protocol):
-    async def ask(self, request: Message, context: RequestContext) -> Message:
+    async def ask(self, request: Message, context: ControllerRequestContext) -> Message:
         """The response to a request that changes metadata. What it says is committed.
 
         Expected failures are codes in the response. Nothing but the two arguments reaches the controller, so that it

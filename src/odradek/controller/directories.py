@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from odradek.controller.brokers import check_epoch
-from odradek.controller.errors import NotAReplica
 from odradek.controller.result import ControllerResult
 from odradek.metadata.image import Image
-from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
+from odradek.model.errors import BrokerError, NotLeaderOrFollower, UnknownTopicId, UnknownTopicOrPartition
 from odradek.wire.records.metadata import PartitionChangeRecord
 
 
@@ -47,7 +46,7 @@ def _assign(image: Image, broker_id: int, replica: InDirectory) -> PartitionChan
     if partition is None:
         raise UnknownTopicOrPartition(f"there is no partition {topic.name}-{replica.partition}")
     if broker_id not in partition.replicas:
-        raise NotAReplica(f"broker {broker_id} has no replica of {topic.name}-{replica.partition}")
+        raise NotLeaderOrFollower(f"broker {broker_id} has no replica of {topic.name}-{replica.partition}")
     at = partition.replicas.index(broker_id)
     directories = (*partition.directories[:at], replica.directory, *partition.directories[at + 1 :])
     if directories == partition.directories:

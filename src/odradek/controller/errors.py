@@ -52,10 +52,6 @@ class InvalidRegistration(BrokerError):
     code = ErrorCode.INVALID_REGISTRATION
 
 
-class NotAReplica(BrokerError):
-    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
 class ResourceNotFound(BrokerError):
     code = ErrorCode.RESOURCE_NOT_FOUND
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from odradek.controller.apis.table import CONTROLLER_APIS, ControllerApi
 from odradek.controller.context import ContextOf
-from odradek.controller.request_context import RequestContext
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.metadata.image import Image
 from odradek.model.errors import BrokerError
 from odradek.wire.schema import Message
@@ -44,7 +44,7 @@ class MutationAccount(Protocol):
 class Mutations(Protocol):
     """The quota of partitions that clients create and delete."""
 
-    def account(self, client: RequestContext, *, is_strict: bool) -> MutationAccount: ...
+    def account(self, client: ControllerRequestContext, *, is_strict: bool) -> MutationAccount: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class ActiveController:
     unknown_hosts: Callable[[frozenset[str]], Awaitable[frozenset[str]]]
     """Which of some hosts have no address."""
 
-    async def ask(self, request: Message, context: RequestContext) -> Message:
+    async def ask(self, request: Message, context: ControllerRequestContext) -> Message:
         api = CONTROLLER_APIS[type(request).spec.key or -1]
         unknown_hosts = frozenset[str]()
         if api.hosts is not None and (hosts := api.hosts(request)):
@@ -78,7 +78,7 @@ class ActiveController:
             return replace_fields(response, throttle_time_ms=wait_ms)
         return response
 
-    def _account(self, api: ControllerApi, context: RequestContext) -> MutationAccount | None:
+    def _account(self, api: ControllerApi, context: ControllerRequestContext) -> MutationAccount | None:
         if api.strict_since is None or context.principal is None:
             return None
         return self.mutations.account(context, is_strict=context.version >= api.strict_since)

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
-from odradek.metadata.image import Partition, Topic, Topics, metric_name
+from odradek.metadata.image import UNCHANGED_LEADER, UNCHANGED_STATE, Partition, Topic, Topics, metric_name
 from odradek.metadata.persistent_map import GONE, changed
 from odradek.metadata.uuids import MIGRATING, to_text
 from odradek.model.errors import OdradekError
@@ -13,9 +13,6 @@ from odradek.wire.records.metadata import PartitionChangeRecord, PartitionRecord
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-_UNCHANGED_LEADER = -2
-_UNCHANGED_STATE = -1
 
 
 class Inconsistent(OdradekError):
@@ -260,7 +257,7 @@ def partition_of(record: PartitionRecord) -> Partition:
 def changed_partition(partition: Partition, record: PartitionChangeRecord) -> Partition:
     """Whoever is named the leader, were it the same one, begins a new epoch."""
     replicas = _unless_none(record.replicas, partition.replicas)
-    elected = record.leader != _UNCHANGED_LEADER
+    elected = record.leader != UNCHANGED_LEADER
     state = record.leader_recovery_state
     return Partition(
         leader=record.leader if elected else partition.leader,
@@ -271,7 +268,7 @@ def changed_partition(partition: Partition, record: PartitionChangeRecord) -> Pa
         directories=_directories(_unless_none(record.directories, partition.directories), replicas),
         adding=_unless_none(record.adding_replicas, partition.adding),
         removing=_unless_none(record.removing_replicas, partition.removing),
-        leader_recovery_state=partition.leader_recovery_state if state == _UNCHANGED_STATE else state,
+        leader_recovery_state=partition.leader_recovery_state if state == UNCHANGED_STATE else state,
         eligible_leaders=_unless_none(record.eligible_leader_replicas, partition.eligible_leaders),
         last_known_eligible=_unless_none(record.last_known_elr, partition.last_known_eligible),
     )

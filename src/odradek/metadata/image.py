@@ -37,6 +37,10 @@ from odradek.wire.records.metadata import (
 )
 
 NO_LEADER = -1
+UNCHANGED_LEADER = -2
+"""In a change of a partition: nobody is elected. Any other leader, also the same one, begins a new leader epoch."""
+UNCHANGED_STATE = -1
+"""In a change of a partition: its leader recovery state stays."""
 
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.controller.errors import PolicyViolation
-from odradek.controller.request_context import RequestContext
 from odradek.controller.service import ActiveController
 from odradek.metadata.image import Image
 from odradek.model.error_code import ErrorCode
@@ -30,9 +30,9 @@ from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequ
 from odradek.wire.messages.delete_topics import DeleteTopicsRequest, DeleteTopicsResponse
 from odradek.wire.schema import Message
 
-CLIENT = RequestContext(version=7, client_id="c", principal="alice", host="10.0.0.1")
+CLIENT = ControllerRequestContext(version=7, client_id="c", principal="alice", host="10.0.0.1")
 OLD_CLIENT = CLIENT._replace(version=5)
-NODE = RequestContext(version=4)
+NODE = ControllerRequestContext(version=4)
 
 
 class Log:
@@ -61,10 +61,10 @@ class Mutations:
     """Each client may create or delete one partition."""
 
     def __init__(self) -> None:
-        self.accounts: list[tuple[RequestContext, bool]] = []
+        self.accounts: list[tuple[ControllerRequestContext, bool]] = []
         self.left = 1
 
-    def account(self, client: RequestContext, *, is_strict: bool) -> "Mutations":
+    def account(self, client: ControllerRequestContext, *, is_strict: bool) -> "Mutations":
         self.accounts.append((client, is_strict))
         return self
 
@@ -92,7 +92,9 @@ class Stage:
     async def _unknown_hosts(self, hosts: frozenset[str]) -> frozenset[str]:
         return frozenset(host for host in hosts if host.startswith("no-"))
 
-    async def create(self, *names: str, context: RequestContext = NODE, partitions: int = 1) -> CreateTopicsResponse:
+    async def create(
+        self, *names: str, context: ControllerRequestContext = NODE, partitions: int = 1
+    ) -> CreateTopicsResponse:
         topics = tuple(
             CreatableTopic(name=name, num_partitions=partitions, replication_factor=1, assignments=(), configs=())
             for name in names
@@ -127,7 +129,7 @@ def test_what_cannot_be_committed_is_answered_with_its_code(stage: Stage) -> Non
         (topic,) = (await stage.create("orders")).topics
         assert (topic.name, topic.error_code) == ("orders", ErrorCode.KAFKA_STORAGE_ERROR)
         request = DeleteTopicsRequest(topic_names=("orders",), timeout_ms=1)
-        response = await stage.controller.ask(request, RequestContext(version=5))
+        response = await stage.controller.ask(request, ControllerRequestContext(version=5))
         assert isinstance(response, DeleteTopicsResponse)
         assert [each.error_code for each in response.responses] == [ErrorCode.KAFKA_STORAGE_ERROR]
 
@@ -193,7 +195,7 @@ async def register(stage: Stage, broker_id: int, cluster_id: str | None = None) 
 async def beat(stage: Stage, broker_id: int, epoch: int, **fields: Any) -> BrokerHeartbeatResponse:
     given = {"current_metadata_offset": 1 << 40, "want_fence": False, "want_shut_down": False, **fields}
     request = BrokerHeartbeatRequest(broker_id=broker_id, broker_epoch=epoch, **given)
-    response = await stage.controller.ask(request, RequestContext(version=2))
+    response = await stage.controller.ask(request, ControllerRequestContext(version=2))
     assert isinstance(response, BrokerHeartbeatResponse)
     return response
 

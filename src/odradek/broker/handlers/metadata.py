@@ -13,8 +13,8 @@ from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
 from odradek.broker.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.controller.errors import InvalidRequest
-from odradek.controller.request_context import RequestContext
 from odradek.controller.topic_names import check_name
 from odradek.metadata.image import Partition, Topic, Topics
 from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
@@ -92,7 +92,7 @@ class Metadata:
         return (*missing, *found)
 
     def _by_name(
-        self, names: list[str], operations: int, *, makes_them_for: RequestContext | None
+        self, names: list[str], operations: int, *, makes_them_for: ControllerRequestContext | None
     ) -> tuple[MetadataResponseTopic, ...]:
         """Those that are not there come last, and may be made."""
         image = self._broker.image

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class RequestContext(NamedTuple):
+class ControllerRequestContext(NamedTuple):
     version: int
     """Of the request."""
     client_id: str | None = None
