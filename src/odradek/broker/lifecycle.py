@@ -9,6 +9,7 @@ from odradek.controller.controller import Controller
 from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.metadata.features import SUPPORTED
 from odradek.metadata.image import Endpoint
+from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.broker_heartbeat import BrokerHeartbeatRequest, BrokerHeartbeatResponse
 from odradek.wire.messages.broker_registration import (
     BrokerRegistrationRequest,
@@ -83,9 +84,11 @@ class BrokerLifecycle:
             logger.warning("the controller refused a heartbeat", extra={"code": response.error_code})
 
     async def shut_down(self, metadata_offset: int) -> None:
-        """Returns when the controller lets the broker go, or knows nothing of it."""
+        """Returns when the controller lets the broker go, or knows nothing of it. Raises StorageFailed."""
         while True:
             response = await self._beat(metadata_offset, want_shut_down=True)
+            if response.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+                raise_refusal(response.error_code)
             if response.error_code or response.should_shut_down:
                 return
 

@@ -1,7 +1,7 @@
 """What the controller refused a broker, raised where the broker needed it."""
 
 from odradek.model.error_code import ErrorCode
-from odradek.model.errors import BrokerError
+from odradek.model.errors import BrokerError, StorageFailed
 
 
 class ControllerRefused(BrokerError):
@@ -11,6 +11,8 @@ class ControllerRefused(BrokerError):
 
 
 def raise_refusal(code: int, text: str | None = None) -> None:
-    """Raises ControllerRefused, unless the code is that of success."""
+    """Raises ControllerRefused, unless the code is that of success; StorageFailed where the metadata log failed."""
+    if code == ErrorCode.KAFKA_STORAGE_ERROR:
+        raise StorageFailed(text or "the metadata log cannot be written")
     if code:
         raise ControllerRefused(ErrorCode(code), text)
