@@ -15,7 +15,8 @@ import pytest
 from odradek.model.broker_config import BrokerConfig
 from odradek.process.clock import SystemClock
 from odradek.process.machine import Machine
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import NodeSetting
 from odradek.storage.verify import Finding, Severity, Verification
 from support.disk import Died, FaultyDisk
 from support.examples import examples

@@ -83,4 +83,4 @@ def test_kafka_starts_and_odradek_comes_back(
         assert "broker,controller" in handover(directories)
         broker.start()
     found = read_metadata(OsFiles(), str(next(path for path in tmp_path.glob("*/__cluster_metadata-0"))))
-    assert found.voters.kraft_version == (layout is with_voters_in_the_log)
+    assert found.image.voters.kraft_version == (layout is with_voters_in_the_log)

@@ -14,7 +14,7 @@ import pytest
 
 from odradek.controller import brokers, configs, directories, producer_ids, scram, topics
 from odradek.controller.context import Context
-from odradek.metadata.decision import Decision
+from odradek.controller.result import ControllerResult
 from odradek.metadata.image import ConfigResource, Endpoint, Image, ResourceType
 from odradek.metadata.uuids import from_text, to_text
 from odradek.model.topic_config import TopicConfig
@@ -28,6 +28,7 @@ from odradek.storage.open_files import OpenFiles
 from support.apache_kafka import ApacheKafka
 from support.clock import ManualClock
 from support.kafka_tools import KafkaTools
+from support.metadata import a_publisher, commit_now
 
 CLUSTER_ID = "abcdefghijklmnopqrstuQ"
 TOPICS = "org.apache.kafka.tools.TopicCommand"
@@ -57,11 +58,11 @@ class Node:
     def open(self) -> None:
         setting = Setting(self._clock, lambda _topic: TopicConfig(), lambda: "0" * 32)
         self.dirs = LogDirs.open(OpenFiles(OsFiles()), self.paths, setting)
-        self.metadata = MetadataLog.open(self.dirs.dirs[0], MetadataSetting(node_id=1), self._pool)
+        self.metadata = MetadataLog.open(self.dirs.dirs[0], MetadataSetting(node_id=1), self._pool, a_publisher())
 
-    def do(self, decision: Decision[R]) -> R:
-        self.metadata.commit_now(decision.records)
-        return decision.reply
+    def do(self, decision: ControllerResult[R]) -> R:
+        commit_now(self.metadata, decision.records)
+        return decision.response
 
     @property
     def latest(self) -> Image:
@@ -84,8 +85,10 @@ def tell_a_story(node: Node) -> Image:
     node.open()
     ids = tuple(from_text(each.meta.directory_id or "") for each in node.dirs.dirs if each.meta)
     endpoints = {"PLAINTEXT": Endpoint("127.0.0.1", 9092)}
-    epoch = node.do(brokers.register(node.latest, brokers.Registration(1, node.new_uuid(), endpoints, ids)))
-    node.do(brokers.unfence(node.latest, 1, epoch))
+    epoch = node.do(
+        brokers.register(node.latest, brokers.Registration(1, node.new_uuid(), endpoints, ids), node.context)
+    )
+    node.do(brokers.unfence(node.latest, 1, epoch, node.context))
     wanted = [topics.NewTopic(f"topic-{number}", 3, configs={"retention.ms": "-1"}) for number in range(4)]
     node.do(topics.create(node.latest, wanted, node.context))
     node.do(topics.delete(node.latest, [topics.Doomed("topic-3")], node.context))
@@ -106,7 +109,7 @@ def tell_a_story(node: Node) -> Image:
             log = node.dirs.create(TopicPartition(topic.name, number), to_text(topic.id))
             directory = ids[node.paths.index(log.home.path)]
             node.do(directories.assign(node.latest, 1, epoch, [directories.InDirectory(topic.id, number, directory)]))
-    node.do(brokers.shut_down(node.latest, 1, epoch))
+    node.do(brokers.shut_down(node.latest, 1, epoch, node.context))
     image = node.metadata.image
     node.close(epoch)
     return image

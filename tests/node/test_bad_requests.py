@@ -15,7 +15,8 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.records.builder import build_batch
 from odradek.records.record import Record
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import NodeSetting
 from odradek.wire.frame import request_frame
 from odradek.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

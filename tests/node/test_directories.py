@@ -7,7 +7,8 @@ import pytest
 
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import StorageFailed
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import NodeSetting
 from odradek.wire.messages.describe_log_dirs import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,

@@ -9,7 +9,8 @@ from odradek.broker.handlers import fetch
 from odradek.controller import topics
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import StorageFailed
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import NodeSetting
 from odradek.storage.cleaning.cleaner import Cleaner
 from odradek.storage.log import Log
 from odradek.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic

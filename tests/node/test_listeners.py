@@ -3,7 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from odradek.server.node import Listening, Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import Listening, NodeSetting
 from odradek.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from odradek.wire.messages.metadata import MetadataRequest, MetadataResponse
 from support.raw_client import RawClient

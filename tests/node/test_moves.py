@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from odradek.model.error_code import ErrorCode
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import NodeSetting
 from odradek.testing import running_broker
 from odradek.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,

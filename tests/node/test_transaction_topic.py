@@ -10,7 +10,8 @@ from odradek.model.topic_config import TopicConfig
 from odradek.process.machine import Machine
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import NodeSetting
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,

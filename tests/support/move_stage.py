@@ -18,6 +18,7 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.process.machine import Machine
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.opening import MetadataSetting
+from odradek.quorum.publisher import MetadataListener
 from odradek.server.identity import take_identity
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
@@ -25,6 +26,7 @@ from odradek.storage.log_dirs import LogDirs
 from odradek.storage.open_files import OpenFiles
 from support.disk import Died, FaultyDisk
 from support.logs import ORDERS, SMALL, append, setting, values
+from support.metadata import a_publisher, commit_now
 from support.pool import AtOncePool
 from support.waiting import until
 
@@ -45,17 +47,19 @@ class MoveStage:
         machine = Machine(files=disk, clock=disk.clock)
         identity = take_identity(machine, PATHS, NODE_ID)
         self.logs = LogDirs.take(OpenFiles(disk), list(PATHS), setting(config, disk.clock))
-        self.metadata = MetadataLog.open(self.logs.dirs[0], MetadataSetting(node_id=NODE_ID), pool)
+        publisher = a_publisher()
+        self.metadata = MetadataLog.open(self.logs.dirs[0], MetadataSetting(node_id=NODE_ID), pool, publisher)
         ids = [each.meta.directory_id for each in self.logs.dirs if each.meta]
         registration = Registration(
             NODE_ID, machine.new_uuid(), {"PLAINTEXT": Endpoint("h", 1)}, tuple(from_text(each) for each in ids if each)
         )
-        decision = brokers.register(self.metadata.latest, registration)
-        self.metadata.commit_now(decision.records)
-        self._epoch = decision.reply
+        self._context = Context(machine.new_uuid)
+        decision = brokers.register(self.metadata.latest, registration, self._context)
+        commit_now(self.metadata, decision.records)
+        self._epoch = decision.response
         self.logs.load()
         self.broker = Broker(NODE_ID, identity.cluster_id, Flusher(pool))
-        self.metadata.commit_now(brokers.unfence(self.metadata.latest, NODE_ID, self._epoch).records)
+        commit_now(self.metadata, brokers.unfence(self.metadata.latest, NODE_ID, self._epoch, self._context).records)
         self.moves = Moves(
             Ground(
                 broker=self.broker,
@@ -69,9 +73,11 @@ class MoveStage:
         )
         self.moves.settle(self.metadata.image)
         replicas = Replicas(self.broker, self.logs, disk.clock)
-        replicas.begin(self.metadata.image)
-        self.metadata.subscribe(replicas.change)
-        self._context = Context(machine.new_uuid)
+        listeners = [
+            MetadataListener("metadata cache", self.broker.change, self.broker.begin),
+            MetadataListener("replicas", replicas.change, replicas.begin),
+        ]
+        publisher.begin(listeners, self.metadata.image)
 
     @property
     def image(self) -> Image:
@@ -81,11 +87,11 @@ class MoveStage:
         """A topic of one partition, in /a."""
         self.logs.prefer(TopicPartition(name, 0), "/a")
         decision = topics.create(self.metadata.latest, [NewTopic(name, 1)], self._context)
-        self.metadata.commit_now(decision.records)
+        commit_now(self.metadata, decision.records)
         return self.log(TopicPartition(name, 0))
 
     def delete(self, name: str = "orders") -> None:
-        self.metadata.commit_now(topics.delete(self.metadata.latest, [Doomed(name)], self._context).records)
+        commit_now(self.metadata, topics.delete(self.metadata.latest, [Doomed(name)], self._context).records)
 
     def log(self, where: TopicPartition = ORDERS) -> Log:
         return self.broker.partition(*where).log
@@ -135,6 +141,6 @@ class MoveStage:
         await self.run_moves()
 
     def close(self) -> None:
-        self.metadata.commit_now(brokers.shut_down(self.metadata.latest, NODE_ID, self._epoch).records)
+        commit_now(self.metadata, brokers.shut_down(self.metadata.latest, NODE_ID, self._epoch, self._context).records)
         self.metadata.close()
         self.logs.close(self._epoch)

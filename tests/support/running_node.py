@@ -10,7 +10,8 @@ from odradek.model.numbers import NO_TIMESTAMP, Offset
 from odradek.process.machine import Machine
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.server.node import Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import NodeSetting
 from odradek.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfig,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from odradek.metadata import image
+    from odradek.metadata.delta import Delta
     from odradek.model.topic_partition import TopicPartition
 
 _Door = tuple[int, bool]
@@ -38,15 +39,21 @@ class Broker:
         self.cluster_id = cluster_id
         self.flusher = flusher
         self.image: Image = EMPTY
-        """The newest committed metadata; replaced whole."""
+        """The newest committed metadata; replaced whole, by `begin` and `change`."""
         self._advertised: dict[_Door, tuple[str, int]] = {}
-        self.kraft_version = 0
-        """Of the quorum, which keeps it beside the other features."""
         self.partitions: dict[TopicPartition, Partition] = {}
         self.make: Callable[[TopicPartition], Partition | None] = _nothing
         """Asked for partitions that are not among these: there may be one whose log is still to be made."""
         self.lost: frozenset[TopicPartition] = frozenset()
         """Ours to lead, but their logs lie in a directory that cannot be used, or may do so."""
+
+    def begin(self, image: Image) -> None:
+        """Told of the first image, before all other listeners."""
+        self.image = image
+
+    def change(self, _delta: "Delta", image: Image) -> None:
+        """Told of every committed batch of metadata, before all other listeners."""
+        self.image = image
 
     @property
     def rack(self) -> str | None:

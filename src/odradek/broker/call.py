@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, BrokerError, UnsupportedVersion
 from odradek.net.connection import Connection, Reply
@@ -29,6 +30,10 @@ class Call(NamedTuple):
     times: "RequestTimes | None" = None
     """Where the time of requests is counted, if anybody has a quota of it."""
     user: str = ANONYMOUS
+
+    def request_context(self) -> ControllerRequestContext:
+        """What the controller is told of the client."""
+        return ControllerRequestContext(self.version, self.client_id, self.user, self.connection.peer[0])
 
     def respond(self, response: Message | None) -> None:
         """Answer; None where the client expects none."""

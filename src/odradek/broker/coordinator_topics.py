@@ -3,16 +3,19 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from odradek.broker.broker import Broker
+from odradek.broker.refusal import raise_refusal
 from odradek.broker.settings import Settings
-from odradek.controller import topics
-from odradek.controller.context import ContextOf
-from odradek.controller.errors import TopicAlreadyExists
-from odradek.controller.topics import Created, NewTopic
-from odradek.metadata.decision import Decision
-from odradek.metadata.image import Image
+from odradek.controller.controller import Controller
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.model.broker_config import BrokerConfig
-from odradek.model.errors import BrokerError
-from odradek.quorum.metadata_log import MetadataLog
+from odradek.model.error_code import ErrorCode
+from odradek.wire.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicConfig,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
 
 OFFSETS_TOPIC = "__consumer_offsets"
 TRANSACTIONS_TOPIC = "__transaction_state"
@@ -25,22 +28,28 @@ class _Shape(NamedTuple):
 
 
 class CoordinatorTopics:
-    def __init__(self, metadata: MetadataLog, context: ContextOf, settings: Settings) -> None:
-        self._metadata = metadata
-        self._context = context
+    def __init__(self, controller: Controller, broker: Broker, settings: Settings) -> None:
+        self._controller = controller
+        self._broker = broker
         self._settings = settings
 
     async def make(self, name: str) -> None:
         """It is there when this returns, made by us or by somebody else meanwhile. Raises a BrokerError."""
-        (created,) = await self._metadata.perform(lambda image: self._decide(name, image))
-        if isinstance(created.outcome, BrokerError) and not isinstance(created.outcome, TopicAlreadyExists):
-            raise created.outcome
-
-    def _decide(self, name: str, image: Image) -> Decision[tuple[Created, ...]]:
+        image = self._broker.image
         brokers = max(sum(broker.active for broker in image.brokers.values()), 1)
         shape = _SHAPES[name](self._settings.now(image), brokers)
-        topic = NewTopic(name, shape.partitions, shape.replicas, configs=shape.configs)
-        return topics.create(image, [topic], self._context(image))
+        topic = CreatableTopic(
+            name=name,
+            num_partitions=shape.partitions,
+            replication_factor=shape.replicas,
+            assignments=(),
+            configs=tuple(CreatableTopicConfig(name=key, value=value) for key, value in shape.configs.items()),
+        )
+        response = await self._controller.ask(CreateTopicsRequest(topics=(topic,)), ControllerRequestContext(version=7))
+        assert isinstance(response, CreateTopicsResponse)
+        (created,) = response.topics
+        if created.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
+            raise_refusal(created.error_code, created.error_message)
 
 
 def _offsets(config: BrokerConfig, brokers: int) -> _Shape:

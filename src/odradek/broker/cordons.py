@@ -1,47 +1,36 @@
-"""Log directories that take no new partitions: what is set of them, as the controller and the logs are told it."""
+"""Log directories that take no new partitions: what is set of them, as the logs and the controller are told it."""
 
 import os
 
+from odradek.broker.lifecycle import BrokerLifecycle
 from odradek.broker.settings import Settings
-from odradek.controller import brokers
-from odradek.metadata.decision import Decision
+from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.metadata.uuids import from_text
-from odradek.quorum.metadata_log import MetadataLog
-from odradek.storage.log_dir import LogDir
+from odradek.process.tasks import Tasks
 from odradek.storage.log_dirs import LogDirs
 
 
 class Cordons:
-    def __init__(
-        self, metadata: MetadataLog, logs: LogDirs, settings: Settings, node_id: int, broker_epoch: int
-    ) -> None:
-        self._metadata = metadata
+    def __init__(self, logs: LogDirs, settings: Settings, lifecycle: BrokerLifecycle, tasks: Tasks) -> None:
         self._logs = logs
         self._settings = settings
-        self._node_id = node_id
-        self._broker_epoch = broker_epoch
+        self._lifecycle = lifecycle
+        self._tasks = tasks
 
-    def begin(self) -> None:
-        """When the node starts, and nobody is served yet."""
-        self._metadata.commit_now(self._decide(self._metadata.latest).records)
-        self._keep()
-
-    async def follow(self) -> None:
-        """When settings were changed: no partition is placed otherwise once this returns."""
-        await self._metadata.perform(self._decide)
-        self._keep()
-
-    def _keep(self) -> None:
-        self._logs.cordoned = frozenset(each.path for each in self._cordoned(self._metadata.image))
-
-    def _decide(self, image: Image) -> Decision[None]:
-        if self._node_id not in image.brokers:  # somebody has unregistered it
-            return Decision((), None)
-        metas = [each.meta for each in self._cordoned(image)]
-        ids = [from_text(meta.directory_id) for meta in metas if meta is not None and meta.directory_id is not None]
-        return brokers.cordon(image, self._node_id, self._broker_epoch, ids)
-
-    def _cordoned(self, image: Image) -> list[LogDir]:
+    def begin(self, image: Image) -> None:
+        """The heartbeat that unfences the broker tells the controller."""
         paths = set(map(os.path.abspath, self._settings.now(image).cordoned_dirs))
-        return [each for each in self._logs.dirs if os.path.abspath(each.path) in paths] if paths else []
+        cordoned = [each for each in self._logs.dirs if os.path.abspath(each.path) in paths] if paths else []
+        self._logs.cordoned = frozenset(each.path for each in cordoned)
+        metas = (each.meta for each in cordoned)
+        self._lifecycle.cordoned = tuple(from_text(meta.directory_id) for meta in metas if meta and meta.directory_id)
+
+    def change(self, delta: Delta, image: Image) -> None:
+        """A change is told to the controller at once, not with the next heartbeat."""
+        if not delta.configs.changed:
+            return
+        before = self._lifecycle.cordoned
+        self.begin(image)
+        if self._lifecycle.cordoned != before:
+            self._tasks.create_task(self._lifecycle.report(image.offset), name="cordons")

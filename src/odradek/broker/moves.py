@@ -203,7 +203,7 @@ class Moves:
             return False
         replica = InDirectory(topic.id, where.partition, directory)
         decision = directories.assign(image, self._broker.node_id, self._ground.broker_epoch, [replica])
-        for outcome in decision.reply:
+        for outcome in decision.response:
             if outcome.error is not None:
                 raise outcome.error
         self._ground.metadata.commit_now(decision.records)

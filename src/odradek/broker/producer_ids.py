@@ -3,19 +3,21 @@
 import asyncio
 import logging
 
-from odradek.controller import producer_ids
+from odradek.broker.refusal import raise_refusal
+from odradek.controller.controller import Controller
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import ProducerId
 from odradek.process.tasks import Tasks
-from odradek.quorum.metadata_log import MetadataLog
+from odradek.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest, AllocateProducerIdsResponse
 
 logger = logging.getLogger(__name__)
 
 
 class ProducerIds:
-    def __init__(self, metadata: MetadataLog, broker_id: int, broker_epoch: int, tasks: Tasks) -> None:
-        self._metadata = metadata
+    def __init__(self, controller: Controller, broker_id: int, broker_epoch: int, tasks: Tasks) -> None:
+        self._controller = controller
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._tasks = tasks
@@ -50,7 +52,9 @@ class ProducerIds:
             logger.warning("there are no producer ids", extra={"reason": str(error)})
 
     async def _allocate(self) -> None:
-        block = await self._metadata.perform(
-            lambda image: producer_ids.allocate(image, self._broker_id, self._broker_epoch)
-        )
-        self._next, self._end = block.first, block.first + block.size
+        request = AllocateProducerIdsRequest(broker_id=self._broker_id, broker_epoch=self._broker_epoch)
+        response = await self._controller.ask(request, ControllerRequestContext(version=0))
+        assert isinstance(response, AllocateProducerIdsResponse)
+        raise_refusal(response.error_code)
+        self._next = response.producer_id_start
+        self._end = self._next + response.producer_id_len

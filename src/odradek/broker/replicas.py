@@ -6,11 +6,12 @@ they follow some at a time, and one that is asked for meanwhile is made then.
 
 import asyncio
 import logging
+from collections.abc import Iterator
 
 from odradek.broker.broker import Broker
 from odradek.broker.partition import Partition
 from odradek.metadata.delta import Delta
-from odradek.metadata.image import Image, ResourceType, Topic
+from odradek.metadata.image import NO_LEADER, Image, Topic
 from odradek.metadata.uuids import to_text
 from odradek.model.clock import Clock
 from odradek.model.errors import StorageFailed
@@ -32,6 +33,7 @@ class Replicas:
         self._clock = clock
         self._due: dict[TopicPartition, Topic] = {}
         """Partitions that are ours to lead and have no log yet."""
+        self._is_fenced = False
         self._is_due = asyncio.Event()
         broker.make = self._make
 
@@ -47,21 +49,32 @@ class Replicas:
             if not known or topic is None or log.topic_id not in (None, to_text(topic.id)):
                 kept = self._logs.set_aside(log.partition)
                 logger.warning("a partition of no known topic was set aside", extra={"directory": kept})
-        self._broker.image = image
-        for topic in image.topics:
-            for number in topic.partitions:
-                self._take(topic, number)
         if self._logs.unusable or not all(each.online for each in self._logs.dirs):
-            self._broker.lost = frozenset(self._due)
-            self._due.clear()
+            self._broker.lost = frozenset(self._without_log(image))
             if self._broker.lost:
                 fields = {"count": len(self._broker.lost)}
                 logger.error("partitions may be in a log directory that cannot be used", extra=fields)
+        self._is_fenced = self._fenced_in(image)
+        for topic in image.topics:
+            for number in topic.partitions:
+                self._take(topic, number)
         self.make_all()
+
+    def _without_log(self, image: Image) -> Iterator[TopicPartition]:
+        """Partitions that this node leads, or may come to lead when it is unfenced."""
+        for topic in image.topics:
+            for number, partition in topic.partitions.items():
+                where = TopicPartition(topic.name, number)
+                if partition.leader in (self._broker.node_id, NO_LEADER) and self._logs.get(where) is None:
+                    yield where
+
+    def _fenced_in(self, image: Image) -> bool:
+        me = image.brokers.get(self._broker.node_id)
+        return me is not None and me.fenced
 
     def change(self, delta: Delta, image: Image) -> None:
         """Told of every committed batch of metadata."""
-        self._broker.image = image
+        self._is_fenced = self._fenced_in(image)
         for topic in delta.topics.deleted:
             for number in topic.partitions:
                 self._drop(TopicPartition(topic.name, number))
@@ -75,7 +88,6 @@ class Replicas:
             self.make_all()
         else:
             self._is_due.set()
-        self._update_configs(delta, image)
 
     async def run(self) -> None:
         """Makes logs that are still to be made, until cancelled."""
@@ -93,20 +105,10 @@ class Replicas:
         for where in list(self._due):
             self._make(where)
 
-    def _update_configs(self, delta: Delta, image: Image) -> None:
-        kinds = {resource.type for resource in delta.configs.changed}
-        if ResourceType.BROKER in kinds:  # it may be the default of every topic
-            for topic in image.topics:
-                self._logs.update_config(topic.name)
-            return
-        for resource in delta.configs.changed:
-            if resource.type == ResourceType.TOPIC:
-                self._logs.update_config(resource.name)
-
     def _take(self, topic: Topic, number: int) -> None:
-        """Lead the partition, if it is ours to lead; without a log it is due."""
+        """Lead the partition, if it is ours to lead; without a log it is due. A fenced broker leads nothing."""
         where = TopicPartition(topic.name, number)
-        if topic.partitions[number].leader != self._broker.node_id:
+        if self._is_fenced or topic.partitions[number].leader != self._broker.node_id:
             self._broker.partitions.pop(where, None)
             self._due.pop(where, None)
             return

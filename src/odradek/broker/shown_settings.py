@@ -11,6 +11,7 @@ from odradek.model.client_metrics_config import CLIENT_METRICS_KEYS, ClientMetri
 from odradek.model.group_config import GROUP_KEYS, GroupConfig
 from odradek.model.settings import Key, attribute_of
 from odradek.model.topic_config import TOPIC_KEYS
+from odradek.wire.messages.create_topics import CreatableTopicConfigs
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,16 @@ def of_new_topic(settings: Settings, image: Image, own: Mapping[str, str]) -> It
         else:
             below = settings.chain(image, key.synonyms[0].name) if key.synonyms else ()
             yield replace(shown, origins=tuple(below))
+
+
+def of_created_topic(settings: Settings, image: Image, own: Mapping[str, str]) -> tuple[CreatableTopicConfigs, ...]:
+    """The same, as the response lists them."""
+    return tuple(
+        CreatableTopicConfigs(
+            name=each.name, value=each.value, read_only=False, config_source=each.source, is_sensitive=False
+        )
+        for each in of_new_topic(settings, image, own)
+    )
 
 
 def of_group(settings: Settings, image: Image, own: Mapping[str, str]) -> Iterator[Shown]:

@@ -20,7 +20,7 @@ from odradek.metadata.uuids import METADATA_TOPIC_ID, is_reserved, to_text
 from odradek.model.client_metrics_config import ClientMetricsConfig
 from odradek.model.clock import Clock
 from odradek.model.error_code import ErrorCode
-from odradek.model.errors import BrokerError, CorruptBatch, InvalidConfig, UnsupportedCodec
+from odradek.model.errors import BrokerError, CorruptBatch, InvalidConfig, ThrottlingQuotaExceeded, UnsupportedCodec
 from odradek.net.connection import Connection
 from odradek.records.batch import Codec
 from odradek.records.compression import decompress
@@ -33,10 +33,6 @@ INFLATED_MAX = 16 << 20
 _FORGET_MS = 60_000
 """At least, and three times the interval in which a client is to send: then it is a new one."""
 _LONGEST_INTERVAL_MS = ClientMetricsConfig().interval_ms
-
-
-class ThrottlingQuotaExceeded(BrokerError):
-    code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
 class UnknownSubscription(BrokerError):

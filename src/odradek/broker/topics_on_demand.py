@@ -5,26 +5,23 @@ from collections.abc import Sequence
 
 from odradek.broker.call import Call
 from odradek.broker.internal_topics import INTERNAL_TOPICS
-from odradek.broker.quotas.mutations import MutationRates
-from odradek.controller import topics
-from odradek.controller.context import ContextOf
-from odradek.controller.topics import Created, NewTopic
-from odradek.model.errors import BrokerError
+from odradek.controller.controller import Controller
+from odradek.controller.topics import AS_DEFAULT
 from odradek.process.guard import Guard
 from odradek.process.tasks import Tasks
-from odradek.quorum.metadata_log import MetadataLog
+from odradek.wire.messages.create_topics import CreatableTopic, CreateTopicsRequest, CreateTopicsResponse
 
 logger = logging.getLogger(__name__)
 
 UNDER_WAY_MAX = 1_000
 """Past this many, a client that asks again later gets its topic then."""
+_VERSION = 7
+"""Of CreateTopics: in this one, a quota that is used up refuses the topic."""
 
 
 class TopicsOnDemand:
-    def __init__(self, metadata: MetadataLog, context: ContextOf, tasks: Tasks, mutations: MutationRates) -> None:
-        self._metadata = metadata
-        self._context = context
-        self._mutations = mutations
+    def __init__(self, controller: Controller, tasks: Tasks) -> None:
+        self._controller = controller
         self._tasks = tasks
         self._under_way: set[str] = set()
 
@@ -44,16 +41,20 @@ class TopicsOnDemand:
             await self._create(names, call)
 
     async def _create(self, names: list[str], call: Call) -> None:
-        wanted = [NewTopic(name) for name in names]
-        account = self._mutations.account(call, is_strict=True)
-        try:
-            created = await self._metadata.perform(
-                lambda image: topics.create(image, wanted, self._context(image), charge=account.charge)
+        wanted = tuple(
+            CreatableTopic(
+                name=name, num_partitions=AS_DEFAULT, replication_factor=AS_DEFAULT, assignments=(), configs=()
             )
-        except BrokerError as error:
-            created = tuple(Created(name, error) for name in names)
+            for name in names
+        )
+        try:
+            response = await self._controller.ask(
+                CreateTopicsRequest(topics=wanted), call.request_context()._replace(version=_VERSION)
+            )
         finally:
             self._under_way.difference_update(names)
-        for name, outcome in created:
-            if isinstance(outcome, BrokerError):
-                logger.warning("a topic cannot be made on demand", extra={"topic": name, "reason": str(outcome)})
+        assert isinstance(response, CreateTopicsResponse)
+        for each in response.topics:
+            if each.error_code:
+                fields = {"topic": each.name, "reason": each.error_message}
+                logger.warning("a topic cannot be made on demand", extra=fields)

@@ -15,7 +15,8 @@ from odradek.model.errors import DirectoryInUse, InvalidConfig, NodeFailed, Odra
 from odradek.process.log_lines import JsonFormat, LineFormat
 from odradek.process.stalls import StallMeter
 from odradek.server.config import load
-from odradek.server.node import Listening, Node, NodeSetting
+from odradek.server.node import Node
+from odradek.server.node_setting import Listening, NodeSetting
 
 EXIT_USAGE = 2
 

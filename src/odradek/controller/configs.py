@@ -9,7 +9,7 @@ from typing import NamedTuple
 from odradek.controller.config_checks import MIN_INSYNC, Values, check, declared
 from odradek.controller.context import Context
 from odradek.controller.errors import InvalidConfiguration, InvalidRequest
-from odradek.metadata.decision import Decision
+from odradek.controller.result import ControllerResult
 from odradek.metadata.image import ConfigResource, Image, ResourceType
 from odradek.model.errors import BrokerError
 from odradek.model.settings import Kind
@@ -52,7 +52,7 @@ class Altered(NamedTuple):
 
 def alter(
     image: Image, alterations: Sequence[Alteration], context: Context, *, validate_only: bool = False
-) -> Decision[tuple[Altered, ...]]:
+) -> ControllerResult[tuple[Altered, ...]]:
     """Change some settings and leave the others. What is wrong with one resource is its own outcome."""
     wanted = [(each.resource, partial(values_of, image, each)) for each in alterations]
     return _decide(image, wanted, context, validate_only)
@@ -60,7 +60,7 @@ def alter(
 
 def replace(
     image: Image, replacements: Sequence[Replacement], context: Context, *, validate_only: bool = False
-) -> Decision[tuple[Altered, ...]]:
+) -> ControllerResult[tuple[Altered, ...]]:
     """Settings that are not named go back to their defaults. What is wrong with one resource is its own outcome."""
     wanted = [(each.resource, partial(_whole, image, each)) for each in replacements]
     return _decide(image, wanted, context, validate_only)
@@ -71,7 +71,7 @@ def _decide(
     wanted: Sequence[tuple[ConfigResource, Callable[[], Values]]],
     context: Context,
     validate_only: bool,
-) -> Decision[tuple[Altered, ...]]:
+) -> ControllerResult[tuple[Altered, ...]]:
     asked = Counter(resource for resource, _ in wanted)
     records: list[Message] = []
     outcomes: dict[ConfigResource, BrokerError | None] = {}
@@ -86,7 +86,7 @@ def _decide(
         except BrokerError as error:
             outcomes[resource] = error
     reply = tuple(Altered(resource, error) for resource, error in outcomes.items())
-    return Decision(() if validate_only else tuple(records), reply)
+    return ControllerResult(() if validate_only else tuple(records), reply)
 
 
 def records_of(image: Image, resource: ConfigResource, values: Mapping[str, str | None]) -> tuple[Message, ...]:

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from odradek.controller.brokers import check_epoch
-from odradek.controller.errors import NotAReplica
-from odradek.metadata.decision import Decision
+from odradek.controller.result import ControllerResult
 from odradek.metadata.image import Image
 from odradek.metadata.uuids import to_text
-from odradek.model.errors import BrokerError, UnknownTopicId, UnknownTopicOrPartition
+from odradek.model.errors import BrokerError, NotLeaderOrFollower, UnknownTopicId, UnknownTopicOrPartition
 from odradek.wire.records.metadata import PartitionChangeRecord
 
 
@@ -25,7 +24,7 @@ class Assigned(NamedTuple):
 
 def assign(
     image: Image, broker_id: int, broker_epoch: int, replicas: Sequence[InDirectory]
-) -> Decision[tuple[Assigned, ...]]:
+) -> ControllerResult[tuple[Assigned, ...]]:
     """A broker tells in which of its log directories its replicas are. What is known already is not written again."""
     check_epoch(image, broker_id, broker_epoch)
     records: list[PartitionChangeRecord] = []
@@ -37,7 +36,7 @@ def assign(
             reply.append(Assigned(replica, None))
         except BrokerError as error:
             reply.append(Assigned(replica, error))
-    return Decision(tuple(records), tuple(reply))
+    return ControllerResult(tuple(records), tuple(reply))
 
 
 def _assign(image: Image, broker_id: int, replica: InDirectory) -> PartitionChangeRecord | None:
@@ -48,7 +47,7 @@ def _assign(image: Image, broker_id: int, replica: InDirectory) -> PartitionChan
     if partition is None:
         raise UnknownTopicOrPartition(topic.name, replica.partition)
     if broker_id not in partition.replicas:
-        raise NotAReplica(f"broker {broker_id} has no replica of {topic.name}-{replica.partition}")
+        raise NotLeaderOrFollower(f"broker {broker_id} has no replica of {topic.name}-{replica.partition}")
     at = partition.replicas.index(broker_id)
     directories = (*partition.directories[:at], replica.directory, *partition.directories[at + 1 :])
     if directories == partition.directories:

@@ -12,7 +12,7 @@ from odradek.controller.errors import (
 )
 from odradek.controller.partition_change import Election, Wanted, change
 from odradek.controller.partitions import find, subject_of
-from odradek.metadata.decision import Decision
+from odradek.controller.result import ControllerResult
 from odradek.metadata.image import NO_LEADER, Image
 from odradek.model.errors import BrokerError
 from odradek.wire.records.metadata import PartitionChangeRecord
@@ -28,14 +28,14 @@ class Elected(NamedTuple):
 
 def elect(
     image: Image, kind: int, wanted: Sequence[tuple[str, Sequence[int]]] | None, context: Context
-) -> Decision[tuple[Elected, ...]]:
+) -> ControllerResult[tuple[Elected, ...]]:
     """In the partitions of these topics; None stands for all there are, of which those are left out that need nothing.
 
     Raises InvalidRequest for a kind that is none, unless nothing is asked of it.
     """
     election = _KINDS.get(kind)
     if wanted is not None and not wanted:
-        return Decision((), ())
+        return ControllerResult((), ())
     if election is None:
         raise InvalidRequest(f"Unknown election type {kind}")
     records: list[PartitionChangeRecord] = []
@@ -47,7 +47,7 @@ def elect(
         except BrokerError as error:
             if wanted is not None or not isinstance(error, ElectionNotNeeded):
                 reply.append(Elected(topic, number, error))
-    return Decision(tuple(records), tuple(reply))
+    return ControllerResult(tuple(records), tuple(reply))
 
 
 def _all(image: Image) -> Iterator[tuple[str, int]]:

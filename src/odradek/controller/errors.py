@@ -52,10 +52,6 @@ class InvalidRegistration(BrokerError):
     code = ErrorCode.INVALID_REGISTRATION
 
 
-class NotAReplica(BrokerError):
-    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
 class ResourceNotFound(BrokerError):
     code = ErrorCode.RESOURCE_NOT_FOUND
 
@@ -86,3 +82,7 @@ class EligibleLeadersNotAvailable(BrokerError):
 
 class NoReassignmentInProgress(BrokerError):
     code = ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
+
+
+class InconsistentClusterId(BrokerError):
+    code = ErrorCode.INCONSISTENT_CLUSTER_ID

@@ -5,7 +5,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from odradek.controller.errors import InvalidUpdateVersion
-from odradek.metadata.decision import Decision
+from odradek.controller.result import ControllerResult
 from odradek.metadata.features import (
     ELIGIBLE_LEADER_REPLICAS,
     KRAFT_VERSION,
@@ -37,7 +37,7 @@ class FeatureUpdate(NamedTuple):
 
 def update(
     image: Image, updates: Sequence[FeatureUpdate], min_insync_replicas: int = 1, *, validate_only: bool = False
-) -> Decision[None]:
+) -> ControllerResult[None]:
     """All of them or none; of several for one feature, the last. Raises InvalidUpdateVersion for one that cannot be."""
     wanted = {each.name: each for each in updates}
     proposed = {**image.features, **{each.name: each.level for each in updates}}
@@ -48,7 +48,7 @@ def update(
             records.append(FeatureLevelRecord(name=each.name, feature_level=each.level))
         if each.name == ELIGIBLE_LEADER_REPLICAS and each.level > 0:
             records = [*_pin_min_insync(image, min_insync_replicas), *records]
-    return Decision(() if validate_only else tuple(records), None)
+    return ControllerResult(() if validate_only else tuple(records), None)
 
 
 def _check(image: Image, update: FeatureUpdate, proposed: dict[str, int]) -> None:

@@ -11,12 +11,10 @@ from typing import NamedTuple
 
 from odradek.controller.placement import Replicas, default_directory
 from odradek.metadata.features import DIRECTORIES
-from odradek.metadata.image import NO_LEADER, Image, Partition
+from odradek.metadata.image import NO_LEADER, UNCHANGED_LEADER, UNCHANGED_STATE, Image, Partition
 from odradek.metadata.uuids import LOST, MIGRATING, UNASSIGNED
 from odradek.wire.records.metadata import PartitionChangeRecord
 
-_UNCHANGED_LEADER = -2
-_UNCHANGED_STATE = -1
 _RECOVERING = 1
 _EPOCH_NOT_BUMPED_FOR_ISR = 12
 """metadata.version from which on a smaller ISR begins no new leader epoch."""
@@ -76,7 +74,7 @@ def change(subject: Subject, wanted: Wanted) -> PartitionChangeRecord | None:
     wanted = _completed(wanted)
     eligible = _eligible(subject, wanted)
     elected = _elect(subject, wanted, eligible)
-    leader, isr, state = _UNCHANGED_LEADER, wanted.isr, _UNCHANGED_STATE
+    leader, isr, state = UNCHANGED_LEADER, wanted.isr, UNCHANGED_STATE
     if elected.leader != partition.leader:
         leader = elected.leader
         if leader in eligible.known:
@@ -85,11 +83,11 @@ def change(subject: Subject, wanted: Wanted) -> PartitionChangeRecord | None:
         elif elected.is_unclean:
             isr = (leader,)
             eligible = _Eligible((), ())
-            state = _UNCHANGED_STATE if partition.leader_recovery_state == _RECOVERING else _RECOVERING
+            state = UNCHANGED_STATE if partition.leader_recovery_state == _RECOVERING else _RECOVERING
     elif not set(partition.replicas) <= set(wanted.replicas):
         leader = partition.leader  # those that are gone must not be taken for followers any more
     keeps_isr = isr == partition.isr or (not isr and not subject.image.has_eligible_leaders)
-    if leader == _UNCHANGED_LEADER and not keeps_isr and _bumps_for_isr(subject, isr):
+    if leader == UNCHANGED_LEADER and not keeps_isr and _bumps_for_isr(subject, isr):
         leader = partition.leader
     directories = _directories(subject, wanted.replicas)
     record = PartitionChangeRecord(

@@ -4,7 +4,7 @@ from odradek.controller.context import Context
 from odradek.controller.partition_change import Subject
 from odradek.metadata.image import Image, Partition, ResourceType, Topic
 from odradek.model.errors import UnknownTopicOrPartition
-from odradek.model.topic_config import TopicConfig
+from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
 
 
 def find(image: Image, name: str, number: int) -> tuple[Topic, Partition]:
@@ -18,11 +18,17 @@ def find(image: Image, name: str, number: int) -> tuple[Topic, Partition]:
 
 
 def config_of(image: Image, name: str, context: Context) -> TopicConfig:
-    """What is in force for a topic."""
-    return TopicConfig.parse(image.configs.of(ResourceType.TOPIC, name), context.topic_defaults)
+    """What is in force for a topic. Settings that nobody here knows, which an older Kafka left, count for nothing."""
+    own = image.configs.of(ResourceType.TOPIC, name)
+    known = {name: value for name, value in own.items() if name in TOPIC_KEYS}
+    return TopicConfig.parse(known, context.topic_defaults) if known else context.topic_defaults
+
+
+def min_isr_of(image: Image, topic: Topic, context: Context) -> int:
+    """min.insync.replicas in force for a topic: not more than it has replicas."""
+    replication_factor = len(next(iter(topic.partitions.values())).replicas)
+    return min(config_of(image, topic.name, context).min_insync_replicas, replication_factor)
 
 
 def subject_of(image: Image, topic: Topic, number: int, context: Context) -> Subject:
-    min_insync = config_of(image, topic.name, context).min_insync_replicas
-    replication_factor = len(topic.partitions[0].replicas)
-    return Subject(image, topic.id, number, topic.partitions[number], min(min_insync, replication_factor))
+    return Subject(image, topic.id, number, topic.partitions[number], min_isr_of(image, topic, context))

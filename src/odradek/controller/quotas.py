@@ -5,7 +5,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from odradek.controller.errors import InvalidRequest
-from odradek.metadata.decision import Decision
+from odradek.controller.result import ControllerResult
 from odradek.metadata.image import Image, QuotaKey
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
@@ -58,7 +58,7 @@ class Altered(NamedTuple):
 
 def alter(
     image: Image, alterations: Sequence[Alteration], unknown_hosts: Container[str | None] = (), *, validate_only: bool
-) -> Decision[tuple[Altered, ...]]:
+) -> ControllerResult[tuple[Altered, ...]]:
     """What is wrong with one entity is its own outcome.
 
     One that comes twice is altered as it comes first, and its outcome is that it came twice, as with Kafka.
@@ -77,7 +77,7 @@ def alter(
             outcomes[place] = Altered(entity, None)
         except BrokerError as error:
             outcomes[place] = Altered(entity, error)
-    return Decision(() if validate_only else tuple(records), tuple(outcomes.values()))
+    return ControllerResult(() if validate_only else tuple(records), tuple(outcomes.values()))
 
 
 def _values(operations: Sequence[Operation]) -> dict[str, float | None]:

@@ -17,7 +17,7 @@ from odradek.controller.errors import (
 from odradek.controller.partition_change import Election, Wanted, change
 from odradek.controller.partitions import config_of, find, subject_of
 from odradek.controller.placement import Replicas, check_assignment
-from odradek.metadata.decision import Decision
+from odradek.controller.result import ControllerResult
 from odradek.metadata.image import Image, Partition
 from odradek.model.errors import BrokerError
 from odradek.wire.records.metadata import PartitionChangeRecord
@@ -44,7 +44,7 @@ class Ongoing(NamedTuple):
 
 def alter(
     image: Image, wanted: Sequence[Reassignment], context: Context, *, may_change_factor: bool = True
-) -> Decision[tuple[Reassigned, ...]]:
+) -> ControllerResult[tuple[Reassigned, ...]]:
     records: list[PartitionChangeRecord] = []
     reply: list[Reassigned] = []
     for each in wanted:
@@ -54,7 +54,7 @@ def alter(
             reply.append(Reassigned(each.topic, each.partition, None))
         except BrokerError as error:
             reply.append(Reassigned(each.topic, each.partition, error))
-    return Decision(tuple(records), tuple(reply))
+    return ControllerResult(tuple(records), tuple(reply))
 
 
 def ongoing(image: Image, wanted: Sequence[tuple[str, Sequence[int]]] | None = None) -> tuple[Ongoing, ...]:

@@ -16,7 +16,7 @@ from odradek.controller.errors import (
     UnacceptableCredential,
     UnsupportedSaslMechanism,
 )
-from odradek.metadata.decision import Decision
+from odradek.controller.result import ControllerResult
 from odradek.metadata.features import SCRAM
 from odradek.metadata.image import Image, ScramKey
 from odradek.model.errors import BrokerError, UnsupportedVersion
@@ -54,7 +54,7 @@ class Altered(NamedTuple):
     error: BrokerError | None
 
 
-def alter(image: Image, changes: Sequence[Deletion | Upsertion]) -> Decision[tuple[Altered, ...]]:
+def alter(image: Image, changes: Sequence[Deletion | Upsertion]) -> ControllerResult[tuple[Altered, ...]]:
     """One change for each user. What is wrong with one user is the outcome of that one; the others are done."""
     records: dict[str, Message] = {}
     outcomes: dict[str, BrokerError | None] = {}
@@ -72,7 +72,7 @@ def alter(image: Image, changes: Sequence[Deletion | Upsertion]) -> Decision[tup
             outcomes[change.user] = None
         except BrokerError as error:
             outcomes[change.user] = error
-    return Decision(tuple(records.values()), tuple(Altered(*each) for each in outcomes.items()))
+    return ControllerResult(tuple(records.values()), tuple(Altered(*each) for each in outcomes.items()))
 
 
 def _record(image: Image, change: Deletion | Upsertion) -> Message:

@@ -2,7 +2,7 @@
 
 import re
 
-from odradek.metadata.image import Image
+from odradek.metadata.image import Image, metric_name
 from odradek.model.errors import InvalidTopic
 
 METADATA_TOPIC = "__cluster_metadata"
@@ -28,8 +28,5 @@ def check_name(name: str) -> None:
 
 def colliding(image: Image, name: str) -> str | None:
     """A topic whose name differs in nothing but dots and underscores, which names of metrics do not tell apart."""
-    if "." not in name and "_" not in name:
-        return None
-    unified = name.replace(".", "_")
-    size = len(name)
-    return next((each for each in image.topics.names if len(each) == size and each.replace(".", "_") == unified), None)
+    unified = metric_name(name)
+    return None if unified is None else image.topics.by_metric_name.get(unified)

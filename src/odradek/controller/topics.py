@@ -1,13 +1,13 @@
 """Creating, growing and deleting topics."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from odradek.controller import configs
 from odradek.controller.config_checks import check_topic
-from odradek.controller.context import Context
+from odradek.controller.context import Charge, Context, for_nothing
 from odradek.controller.errors import (
     InvalidConfiguration,
     InvalidPartitions,
@@ -19,8 +19,8 @@ from odradek.controller.errors import (
     TopicDeletionDisabled,
 )
 from odradek.controller.placement import Replicas, check_assignment, new_partition, place
+from odradek.controller.result import ControllerResult
 from odradek.controller.topic_names import METADATA_TOPIC, check_name, colliding
-from odradek.metadata.decision import Decision
 from odradek.metadata.image import ConfigResource, Image, Partition, ResourceType, Topic
 from odradek.metadata.snapshot import partition_record
 from odradek.metadata.uuids import to_text
@@ -31,13 +31,6 @@ from odradek.wire.schema import NO_UUID, Message
 PARTITIONS_MAX = 10_000
 """In one request: its records go into one batch."""
 AS_DEFAULT = -1
-
-Charge = Callable[[int], object]
-"""Told how many partitions are made or deleted, before that is decided. It may raise a BrokerError against it."""
-
-
-def for_nothing(_partitions: int) -> None:
-    """Nobody counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +64,7 @@ def create(
     *,
     validate_only: bool = False,
     charge: Charge = for_nothing,
-) -> Decision[tuple[Created, ...]]:
+) -> ControllerResult[tuple[Created, ...]]:
     """Raises PolicyViolation for more than can be done at once; what is wrong with one topic is its own outcome.
 
     In the reply, what is named more than once comes last.
@@ -90,7 +83,7 @@ def create(
         except BrokerError as error:
             outcomes[topic.name] = error
     reply = tuple(Created(name, outcome) for name, outcome in outcomes.items())
-    return Decision(() if validate_only else tuple(records), reply)
+    return ControllerResult(() if validate_only else tuple(records), reply)
 
 
 def _partitions_asked(topic: NewTopic, context: Context) -> int:
@@ -201,7 +194,7 @@ class Grown(NamedTuple):
 
 def create_partitions(
     image: Image, growths: Sequence[Growth], *, validate_only: bool = False, charge: Charge = for_nothing
-) -> Decision[tuple[Grown, ...]]:
+) -> ControllerResult[tuple[Grown, ...]]:
     """Partitions can be added, not taken away."""
     asked = Counter(growth.name for growth in growths)
     records: list[Message] = []
@@ -215,7 +208,7 @@ def create_partitions(
         except BrokerError as error:
             outcomes[growth.name] = error
     reply = tuple(Grown(name, error) for name, error in outcomes.items())
-    return Decision(() if validate_only else tuple(records), reply)
+    return ControllerResult(() if validate_only else tuple(records), reply)
 
 
 def _grow(image: Image, growth: Growth, charge: Charge) -> list[Message]:
@@ -270,7 +263,7 @@ class Deleted(NamedTuple):
 
 def delete(
     image: Image, doomed: Sequence[Doomed], context: Context, *, charge: Charge = for_nothing
-) -> Decision[tuple[Deleted, ...]]:
+) -> ControllerResult[tuple[Deleted, ...]]:
     """Raises TopicDeletionDisabled where delete.topic.enable says so. A topic that is named twice stays."""
     if not context.delete_topic_enable:
         raise TopicDeletionDisabled("Topic deletion is disabled: delete.topic.enable is false")
@@ -291,7 +284,7 @@ def delete(
         going[topic.id] = Deleted(topic.name, topic.id, refusal)
     charged = [_charged(image, each, charge) for each in going.values()]
     records = tuple(RemoveTopicRecord(topic_id=each.id) for each in charged if each.error is None)
-    return Decision(records, (*reply, *charged))
+    return ControllerResult(records, (*reply, *charged))
 
 
 def _charged(image: Image, deleted: Deleted, charge: Charge) -> Deleted:

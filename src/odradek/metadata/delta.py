@@ -64,6 +64,7 @@ class Delta:
         self.acls = Draft(before.acls)
         self.scram = Draft(before.scram)
         self.tokens = Draft(before.tokens)
+        self.voters = before.voters
 
     def replay(self, record: Message) -> None:
         """Raises Inconsistent for a record that does not fit, UnsupportedVersion for one of a newer Kafka."""
@@ -72,20 +73,24 @@ class Delta:
             raise UnsupportedVersion(f"{type(record).__name__} has no place in an image")
         replay(self, record)
 
+    def replay_control(self, record: Message) -> None:
+        """A control record of the quorum. Raises UnsupportedVersion for one of a newer Kafka."""
+        self.voters = self.voters.after(record)
+
     def finish(self, position: Position) -> Image:
-        configs = self.configs.now
         return Image(
             position=position,
-            features=self.features.now,
-            brokers=self.brokers.now,
-            controllers=self.controllers.now,
+            features=self.features.finish(),
+            brokers=self.brokers.finish(),
+            controllers=self.controllers.finish(),
             topics=self.topics.finish(),
-            configs=Configs(configs) if self.configs.changed else self.before.configs,
-            quotas=self.quotas.now,
+            configs=Configs(self.configs.finish()) if self.configs.changed else self.before.configs,
+            quotas=self.quotas.finish(),
             next_producer_id=self.next_producer_id,
-            acls=self.acls.now,
-            scram=self.scram.now,
-            tokens=self.tokens.now,
+            acls=self.acls.finish(),
+            scram=self.scram.finish(),
+            tokens=self.tokens.finish(),
+            voters=self.voters,
         )
 
     # --- features

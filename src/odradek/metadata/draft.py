@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar
 
-from odradek.metadata.image import Partition, Topic, Topics
+from odradek.metadata.image import UNCHANGED_LEADER, UNCHANGED_STATE, Partition, Topic, Topics, metric_name
+from odradek.metadata.persistent_map import GONE, changed
 from odradek.metadata.uuids import MIGRATING, to_text
 from odradek.model.errors import OdradekError
 from odradek.model.numbers import LeaderEpoch
@@ -12,9 +13,6 @@ from odradek.wire.records.metadata import PartitionChangeRecord, PartitionRecord
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-_UNCHANGED_LEADER = -2
-_UNCHANGED_STATE = -1
 
 
 class Inconsistent(OdradekError):
@@ -24,37 +22,32 @@ class Inconsistent(OdradekError):
 class Draft(Generic[K, V]):
     """A mapping of an image."""
 
-    __slots__ = ("_before", "_changed", "_now")
+    __slots__ = ("_before", "_changes")
 
     def __init__(self, before: Mapping[K, V]) -> None:
         self._before = before
-        self._now: dict[K, V] | None = None
-        self._changed: dict[K, None] = {}
+        self._changes: dict[K, V] = {}
 
     @property
     def changed(self) -> Collection[K]:
-        """The keys that were set or removed, in that order."""
-        return self._changed.keys()
-
-    @property
-    def now(self) -> Mapping[K, V]:
-        return self._before if self._now is None else self._now
+        """The keys that were set or removed, in the order of their first change."""
+        return self._changes.keys()
 
     def get(self, key: K) -> V | None:
-        return self.now.get(key)
+        if key in self._changes:
+            value = self._changes[key]
+            return None if value is GONE else value
+        return self._before.get(key)
 
     def put(self, key: K, value: V) -> None:
-        self._touch(key)[key] = value
+        self._changes[key] = value
 
     def remove(self, key: K) -> None:
-        if key in self.now:
-            del self._touch(key)[key]
+        if key in self._changes or key in self._before:
+            self._changes[key] = GONE
 
-    def _touch(self, key: K) -> dict[K, V]:
-        if self._now is None:
-            self._now = dict(self._before)
-        self._changed[key] = None
-        return self._now
+    def finish(self) -> Mapping[K, V]:
+        return changed(self._before, self._changes) if self._changes else self._before
 
 
 class TopicChange(NamedTuple):
@@ -140,18 +133,36 @@ class TopicsDraft:
     def finish(self) -> Topics:
         if not self._drafts and not self._deleted:
             return self._before
-        names, ids = dict(self._before.names), dict(self._before.ids)
-        for topic in self._deleted.values():
-            del names[topic.name], ids[topic.id]
-        created, changed = [], []
+        names: dict[str, Topic] = {topic.name: GONE for topic in self._deleted.values()}
+        ids: dict[bytes, Topic] = dict.fromkeys(self._deleted, GONE)
+        created, changes = [], []
         for draft in self._drafts.values():
             topic = names[draft.name] = ids[draft.id] = Topic(draft.name, draft.id, draft.partitions)
             if draft.before is None:
                 created.append(topic)
             elif draft.changed:
-                changed.append(TopicChange(draft.before, topic, draft.changed.keys()))
-        self.created, self.changed = tuple(created), tuple(changed)
-        return Topics(names, ids)
+                changes.append(TopicChange(draft.before, topic, draft.changed.keys()))
+        self.created, self.changed = tuple(created), tuple(changes)
+        by_broker = _ByBroker(self._before.by_broker)
+        for topic in self._deleted.values():
+            by_broker.change(topic, None)
+        for topic in created:
+            by_broker.change(None, topic)
+        for change in changes:
+            by_broker.change(change.before, change.after)
+        metric_names: dict[str, str] = {}
+        for name, topic in names.items():
+            unified = metric_name(name)
+            if unified is not None:
+                gone: str = GONE
+                metric_names[unified] = gone if topic is GONE else name
+        before = self._before
+        return Topics(
+            changed(before.names, names),
+            changed(before.ids, ids),
+            by_broker.finish(),
+            changed(before.by_metric_name, metric_names) if metric_names else before.by_metric_name,
+        )
 
     def _id_of(self, name: str) -> bytes | None:
         if name in self._created_names:
@@ -180,6 +191,49 @@ class TopicsDraft:
                 draft.put(number, cleared)
 
 
+class _ByBroker:
+    """The index of replicas by their broker, while topics change."""
+
+    def __init__(self, before: Mapping[int, Mapping[bytes, tuple[int, ...]]]) -> None:
+        self._before = before
+        self._changes: dict[int, dict[bytes, tuple[int, ...]]] = {}
+
+    def change(self, before: Topic | None, after: Topic | None) -> None:
+        """Of the topic, or a topic that is gone (`after` is None) or new (`before` is None)."""
+        was, now = _numbers_by_broker(before, after), _numbers_by_broker(after, before)
+        for broker in was.keys() | now.keys():
+            topic = after or before
+            if topic is not None and was.get(broker) != now.get(broker):
+                self._changes.setdefault(broker, {})[topic.id] = now.get(broker, GONE)
+
+    def finish(self) -> Mapping[int, Mapping[bytes, tuple[int, ...]]]:
+        if not self._changes:
+            return self._before
+        nothing: Mapping[bytes, tuple[int, ...]] = {}
+        now = {broker: changed(self._before.get(broker, nothing), each) for broker, each in self._changes.items()}
+        return {broker: each for broker, each in {**self._before, **now}.items() if each}
+
+
+def _numbers_by_broker(topic: Topic | None, other: Topic | None) -> dict[int, tuple[int, ...]]:
+    """Empty where replicas are the same in both states of the topic, as with most changes."""
+    if topic is None:
+        return {}
+    if (
+        other is not None
+        and all(
+            number in other.partitions and other.partitions[number].replicas == each.replicas
+            for number, each in topic.partitions.items()
+        )
+        and len(topic.partitions) == len(other.partitions)
+    ):
+        return {}
+    found: dict[int, list[int]] = {}
+    for number, partition in topic.partitions.items():
+        for broker in partition.replicas:
+            found.setdefault(broker, []).append(number)
+    return {broker: tuple(numbers) for broker, numbers in found.items()}
+
+
 def _has_eligible_leaders(topic: Topic) -> bool:
     return any(each.eligible_leaders or each.last_known_eligible for each in topic.partitions.values())
 
@@ -203,7 +257,7 @@ def partition_of(record: PartitionRecord) -> Partition:
 def changed_partition(partition: Partition, record: PartitionChangeRecord) -> Partition:
     """Whoever is named the leader, were it the same one, begins a new epoch."""
     replicas = _unless_none(record.replicas, partition.replicas)
-    elected = record.leader != _UNCHANGED_LEADER
+    elected = record.leader != UNCHANGED_LEADER
     state = record.leader_recovery_state
     return Partition(
         leader=record.leader if elected else partition.leader,
@@ -214,7 +268,7 @@ def changed_partition(partition: Partition, record: PartitionChangeRecord) -> Pa
         directories=_directories(_unless_none(record.directories, partition.directories), replicas),
         adding=_unless_none(record.adding_replicas, partition.adding),
         removing=_unless_none(record.removing_replicas, partition.removing),
-        leader_recovery_state=partition.leader_recovery_state if state == _UNCHANGED_STATE else state,
+        leader_recovery_state=partition.leader_recovery_state if state == UNCHANGED_STATE else state,
         eligible_leaders=_unless_none(record.eligible_leader_replicas, partition.eligible_leaders),
         last_known_eligible=_unless_none(record.last_known_elr, partition.last_known_eligible),
     )

@@ -17,6 +17,7 @@ from odradek.metadata.features import (
     TRANSACTION_VERSION,
     Levels,
 )
+from odradek.metadata.voters import STATIC, Voters
 from odradek.model.numbers import (
     NO_LEADER_EPOCH,
     NO_OFFSET,
@@ -36,6 +37,10 @@ from odradek.wire.records.metadata import (
 )
 
 NO_LEADER = -1
+UNCHANGED_LEADER = -2
+"""In a change of a partition: nobody is elected. Any other leader, also the same one, begins a new leader epoch."""
+UNCHANGED_STATE = -1
+"""In a change of a partition: its leader recovery state stays."""
 
 _NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
@@ -98,16 +103,30 @@ class Topic:
     partitions: Mapping[int, Partition]
 
 
+def metric_name(topic: str) -> str | None:
+    """None for a name without dots and underscores, which no other one can be taken for."""
+    return topic.replace(".", "_") if "." in topic or "_" in topic else None
+
+
 @dataclass(frozen=True, slots=True)
 class Topics:
     names: Mapping[str, Topic] = field(default_factory=_nothing)
     ids: Mapping[bytes, Topic] = field(default_factory=_nothing)
+    by_broker: Mapping[int, Mapping[bytes, tuple[int, ...]]] = field(default_factory=_nothing)
+    """For each broker its replicas: ids of topics, and the numbers of their partitions."""
+    by_metric_name: Mapping[str, str] = field(default_factory=_nothing)
+    """Names with dots or underscores, by the name with underscores alone: metrics do not tell them apart."""
 
     def get(self, name: str) -> Topic | None:
         return self.names.get(name)
 
     def by_id(self, topic_id: bytes) -> Topic | None:
         return self.ids.get(topic_id)
+
+    def on_broker(self, broker_id: int) -> Iterator[tuple[Topic, tuple[int, ...]]]:
+        """Topics that have replicas on a broker, each with the numbers of their partitions."""
+        for topic_id, numbers in self.by_broker.get(broker_id, _NOTHING).items():
+            yield self.ids[topic_id], numbers
 
     def __contains__(self, name: object) -> bool:
         return name in self.names
@@ -192,6 +211,8 @@ class Image:
     acls: Mapping[bytes, AccessControlEntryRecord] = field(default_factory=_nothing)
     scram: Mapping[ScramKey, UserScramCredentialRecord] = field(default_factory=_nothing)
     tokens: Mapping[str, DelegationTokenRecord] = field(default_factory=_nothing)
+    voters: Voters = STATIC
+    """Of the quorum, and kraft.version, which control records say."""
 
     @property
     def offset(self) -> Offset:

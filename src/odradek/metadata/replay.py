@@ -17,13 +17,14 @@ from odradek.wire.schema import Message
 
 
 class Batch(NamedTuple):
-    """The records of one batch of the log. A batch of control records has none: it only moves the image's position."""
+    """The records of one batch of the log: metadata records, or control records of the quorum."""
 
     base_offset: Offset
     last_offset: Offset
     epoch: LeaderEpoch
     timestamp: TimestampMs
     records: tuple[Message, ...]
+    control: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Replay:
     def apply(self, batch: Batch) -> "tuple[Replay, Delta]":
         """Raises Inconsistent or UnsupportedVersion; both name the offset of the record."""
         delta = Delta(self.image)
+        for control in batch.control:
+            delta.replay_control(control)
         held = None if self.transaction is None else list(self.transaction)
         for offset, record in enumerate(batch.records, start=batch.base_offset):
             if isinstance(record, BeginTransactionRecord):
@@ -65,9 +68,11 @@ def replay(delta: Delta, offset: int, record: Message) -> None:
         raise UnsupportedVersion(f"metadata record at offset {offset}: {error}") from None
 
 
-def image_of(records: Iterable[Message], position: Position) -> Image:
+def image_of(records: Iterable[Message], position: Position, control: Iterable[Message] = ()) -> Image:
     """The image that a snapshot says, or any other records from the beginning, in no transaction."""
     delta = Delta(EMPTY)
+    for each in control:
+        delta.replay_control(each)
     for number, record in enumerate(records):
         replay(delta, number, record)
     return delta.finish(position)

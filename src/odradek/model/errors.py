@@ -143,6 +143,18 @@ class InvalidTopic(BrokerError):
     code = ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
+class NotLeaderOrFollower(BrokerError):
+    """The broker has no replica of the partition that could do this."""
+
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+class ThrottlingQuotaExceeded(BrokerError):
+    """The client used up a quota, or asks too often."""
+
+    code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+
+
 class FencedLeaderEpoch(BrokerError):
     """The client knows an older leader."""
 

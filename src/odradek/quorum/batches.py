@@ -76,12 +76,14 @@ def read_control(view: memoryview, head: BatchHead) -> Iterator[Message]:
 
 
 def read(view: memoryview, head: BatchHead, start: Offset) -> Batch:
-    """The records of a batch from offset `start` on; none if they are control records.
+    """The records of a batch from offset `start` on. Of a batch of control records all count.
 
     Raises UnsupportedVersion for a record that came after us and CorruptBatch for one that is none.
     """
     records = () if head.is_control else tuple(_metadata_records(view, head, start))
-    return Batch(max(head.base_offset, start), head.last_offset, head.leader_epoch, head.max_timestamp, records)
+    control = tuple(read_control(view, head)) if head.is_control else ()
+    base = max(head.base_offset, start)
+    return Batch(base, head.last_offset, head.leader_epoch, head.max_timestamp, records, control)
 
 
 def _metadata_records(view: memoryview, head: BatchHead, start: Offset) -> Iterator[Message]:

@@ -8,12 +8,11 @@ synced, too: it is what the next command decides on. One sync serves all who wai
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from odradek.metadata.bootstrap import activation_records
-from odradek.metadata.decision import Decision
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.metadata.replay import Batch, Replay
@@ -21,10 +20,10 @@ from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.quorum import batches, snapshot_file, vote_file
 from odradek.quorum.batches import Place
 from odradek.quorum.opening import MetadataSetting, open_log, read_bootstrap
+from odradek.quorum.publisher import MetadataPublisher
 from odradek.quorum.snapshot_file import SnapshotId, SnapshotWriter
 from odradek.quorum.snapshots import Retention, Snapshots
 from odradek.quorum.vote_file import Vote
-from odradek.quorum.voters import Voters
 from odradek.records.batch import parse_head
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log, Origin
@@ -34,11 +33,6 @@ from odradek.wire.schema import Message
 
 if TYPE_CHECKING:
     from odradek.storage.recovery import Event
-
-Listener = Callable[[Delta, Image], None]
-"""Told of every committed batch, in order: what it changed, and the image after it."""
-
-R = TypeVar("R")
 
 
 class _Pending(NamedTuple):
@@ -60,7 +54,7 @@ class _Begun(NamedTuple):
 
 
 class MetadataLog:
-    def __init__(self, log: Log, setting: MetadataSetting, pool: Executor) -> None:
+    def __init__(self, log: Log, setting: MetadataSetting, pool: Executor, publisher: MetadataPublisher) -> None:
         self.events: list[Event] = []
         """What opening found and mended, for the node's log."""
         self.epoch = LeaderEpoch(0)
@@ -68,19 +62,20 @@ class MetadataLog:
         self._log = log
         self._setting = setting
         self._pool = pool
+        self._publisher = publisher
         self._flusher = Flusher(pool)
         self._snapshots = Snapshots(log)
-        self._voters = Voters()
         self._committed = self._appended = Replay()
         self._pending: deque[_Pending] = deque()
-        self._listeners: list[Listener] = []
         self._bytes_since_snapshot = 0
         self._snapshot_ms = log.home.clock.now_ms()
 
     # --- opening
 
     @classmethod
-    def open(cls, log_dir: LogDir, setting: MetadataSetting, pool: Executor) -> "MetadataLog":
+    def open(
+        cls, log_dir: LogDir, setting: MetadataSetting, pool: Executor, publisher: MetadataPublisher
+    ) -> "MetadataLog":
         """Recover the log in a directory that is open already, load it, and begin to lead. Blocks.
 
         Raises InvalidConfig where the directory is not formatted or belongs to a larger quorum; CorruptFile,
@@ -89,7 +84,7 @@ class MetadataLog:
         """
         events: list[Event] = []
         log = open_log(log_dir, setting, events)
-        opened = cls(log, setting, pool)
+        opened = cls(log, setting, pool, publisher)
         opened.events += events
         try:
             opened._load()
@@ -110,12 +105,8 @@ class MetadataLog:
             if self._is_past_the_log(found.id):
                 self._log.start_anew(found.id.end_offset)
             self._appended = Replay(found.image)
-            self._voters = found.voters
             start = found.id.end_offset
         for head, view in batches.in_log(self._log, start):
-            if head.is_control:
-                for control in batches.read_control(view, head):
-                    self._voters = self._voters.after(control)
             self._appended, _ = self._appended.apply(batches.read(view, head, start))
             self._bytes_since_snapshot += head.size
         self._committed = self._appended
@@ -129,23 +120,24 @@ class MetadataLog:
         """Begin a new epoch, in which this node is the leader, and write what a new leader has to."""
         files, directory = self._log.home.open_files.files, self._log.directory
         vote = vote_file.read(files, directory)
-        self._voters.check(self._setting.node_id, vote.voters)
+        voters = self.image.voters
+        voters.check(self._setting.node_id, vote.voters)
         bootstrap = () if self.image.features else read_bootstrap(log_dir)
         self.epoch = LeaderEpoch(max(vote.epoch, self._log.epochs.latest, self.image.epoch, 0) + 1)
         # Crash after this: the next start begins the epoch after it.
         vote = Vote(self.epoch, self._setting.node_id, (self._setting.node_id,))
-        vote_file.write(files, directory, vote, version=min(self._voters.kraft_version, 1))
+        vote_file.write(files, directory, vote, version=min(voters.kraft_version, 1))
         self._append_control(self._first_control_records())
         records = activation_records(self._appended, bootstrap, self._setting.min_insync_replicas)
         if records:
             self._append(records)
-        self.sync()
+        self._sync()
 
     def _first_control_records(self) -> tuple[Message, ...]:
         me = (LeaderChangeVoter(voter_id=self._setting.node_id),)
         change = LeaderChangeMessage(version=0, leader_id=self._setting.node_id, voters=me, granting_voters=me)
         # Formatting leaves the first voters in a snapshot of the empty log: from there they go into the log.
-        return (change, *self._voters.records()) if self.image.end_offset == 0 else (change,)
+        return (change, *self.image.voters.records()) if self.image.end_offset == 0 else (change,)
 
     # --- images
 
@@ -163,31 +155,13 @@ class MetadataLog:
     def high_watermark(self) -> Offset:
         return self.image.end_offset
 
-    @property
-    def voters(self) -> Voters:
-        return self._voters
-
-    def subscribe(self, listener: Listener) -> None:
-        """From now on. What is there already, `image` says."""
-        self._listeners.append(listener)
-
     # --- committing
-
-    async def perform(self, command: Callable[[Image], Decision[R]]) -> R:
-        """Let a command decide on the latest image, commit its records, and return its reply.
-
-        The reply leaves when everything that the command could see is committed. What the command raises is raised,
-        and nothing is written then.
-        """
-        decision = command(self.latest)
-        await self.commit(decision.records)
-        return decision.reply
 
     async def commit(self, records: Sequence[Message]) -> Image:
         """Append records as one batch; returns when they, and all before them, are committed and published.
 
-        Raises StorageFailed where the disk fails: then the node must stop. The records are committed even if the one
-        who waits for them is cancelled.
+        Raises StorageFailed where the disk fails, and MetadataNotPublished where a listener failed: then the node must
+        stop. The records are committed even if the one who waits for them is cancelled.
         """
         if records:
             self._append(records)
@@ -195,17 +169,17 @@ class MetadataLog:
             synced = self._flusher.request(self._log)
             synced.add_done_callback(self._synced)
             await asyncio.shield(synced)
+        self._publisher.check()
         return self.image
 
     def commit_now(self, records: Sequence[Message]) -> Image:
-        """The same with a sync that blocks: for the start and the end of a node."""
-        if records:
-            self._append(records)
-        self.sync()
+        """The same with a sync that blocks: for the last step of a move, while which nobody is served."""
+        self._append(records)
+        self._sync()
         return self.image
 
-    def sync(self) -> None:
-        """Commit what is appended. Blocks."""
+    def _sync(self) -> None:
+        """Commit what is appended. Blocks: for opening and closing."""
         if self._pending:
             self._log.sync()
             self._publish()
@@ -224,7 +198,8 @@ class MetadataLog:
         place = Place(self._log.home.clock.now_ms())
         end = Offset(self._log.end_offset + len(records))
         batch = batches.build_control(records, place)
-        self._apply(batch, Batch(self._log.end_offset, Offset(end - 1), self.epoch, place.timestamp, ()))
+        at = Batch(self._log.end_offset, Offset(end - 1), self.epoch, place.timestamp, (), tuple(records))
+        self._apply(batch, at)
 
     def _apply(self, data: bytearray, batch: Batch) -> None:
         """Replayed before it is appended: a record that does not fit must not get into the log."""
@@ -239,8 +214,7 @@ class MetadataLog:
             _, delta, self._committed, size = self._pending.popleft()
             self._bytes_since_snapshot += size
             self._log.advance_high_watermark(self.image.end_offset)
-            for listener in self._listeners:
-                listener(delta, self.image)
+            self._publisher.publish(delta, self.image)
 
     # --- snapshots
 
@@ -299,7 +273,7 @@ class MetadataLog:
         image, now = self.image, self._log.home.clock.now_ms()
         snapshot = SnapshotId(image.end_offset, image.epoch)
         writer = SnapshotWriter(self._log.home.open_files.files, self._log.directory, snapshot)
-        return _Begun(snapshot, writer, snapshot_file.parts(image, self._voters, now), self._bytes_since_snapshot)
+        return _Begun(snapshot, writer, snapshot_file.parts(image, now), self._bytes_since_snapshot)
 
     def _end_snapshot(self, begun: _Begun) -> SnapshotId:
         self._snapshots.add(begun.id, begun.writer.size)
@@ -311,7 +285,7 @@ class MetadataLog:
 
     def close(self) -> None:
         """A clean stop: what is appended is committed. The log directory is closed after this, by its owner."""
-        self.sync()
+        self._sync()
         self._log.close()
 
     def abandon(self) -> None:

@@ -10,13 +10,11 @@ from odradek.model.numbers import Offset
 from odradek.process.files import Files
 from odradek.quorum import batches, snapshot_file, vote_file
 from odradek.quorum.snapshot_file import SnapshotId
-from odradek.quorum.voters import Voters
 from odradek.storage import names
 
 
 class Metadata(NamedTuple):
     image: Image
-    voters: Voters
     static_voters: tuple[int, ...]
     """As `quorum-state` has them; empty where the voters are kept in the log."""
 
@@ -29,7 +27,7 @@ def read_metadata(files: Files, directory: str) -> Metadata:
     """
     entries = [entry.name for entry in files.list(directory)]
     snapshots = sorted(filter(None, map(snapshot_file.parse_name, entries)), reverse=True)
-    replay, voters, start = _snapshot(files, directory, snapshots)
+    replay, start = _snapshot(files, directory, snapshots)
     parsed = (names.parse_file_name(entry) for entry in entries)
     bases = sorted(each[0] for each in parsed if each and each[1] == names.LOG)
     for base, following in zip(bases, [*bases[1:], None], strict=False):
@@ -40,22 +38,20 @@ def read_metadata(files: Files, directory: str) -> Metadata:
             for head, view in batches.split(memoryview(files.read_whole(path))):
                 if head.last_offset < start:
                     continue
-                for control in batches.read_control(view, head) if head.is_control else ():
-                    voters = voters.after(control)
                 replay, _ = replay.apply(batches.read(view, head, start))
         except CorruptBatch:
             if following is not None:
                 raise
-    return Metadata(replay.image, voters, vote_file.read(files, directory).voters)
+    return Metadata(replay.image, vote_file.read(files, directory).voters)
 
 
-def _snapshot(files: Files, directory: str, newest_first: list[SnapshotId]) -> tuple[Replay, Voters, Offset]:
+def _snapshot(files: Files, directory: str, newest_first: list[SnapshotId]) -> tuple[Replay, Offset]:
     """The newest that is whole, or nothing."""
     for snapshot in newest_first:
         path = f"{directory}/{snapshot.name}"
         try:
             content = snapshot_file.parse(files.read_whole(path), path)
-            return Replay(content.image(snapshot)), content.voters, snapshot.end_offset
+            return Replay(content.image(snapshot)), snapshot.end_offset
         except (CorruptFile, Inconsistent):
             continue
-    return Replay(), Voters(), Offset(0)
+    return Replay(), Offset(0)

@@ -19,7 +19,6 @@ from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.process.files import File, Files, replace_file
 from odradek.quorum import batches
 from odradek.quorum.batches import Place
-from odradek.quorum.voters import STATIC, Voters
 from odradek.wire.records.control import SnapshotFooterRecord, SnapshotHeaderRecord
 from odradek.wire.schema import Message
 
@@ -56,19 +55,20 @@ class Content:
 
     timestamp: TimestampMs
     """Of the last batch of the log that it contains."""
-    voters: Voters
+    control: tuple[Message, ...]
+    """Control records, those of the voters among them."""
     records: tuple[Message, ...]
 
     def image(self, snapshot: SnapshotId) -> Image:
         last = Offset(snapshot.end_offset - 1)
-        return image_of(self.records, Position(last, snapshot.epoch, self.timestamp))
+        return image_of(self.records, Position(last, snapshot.epoch, self.timestamp), self.control)
 
 
 def parse(data: bytes, path: str) -> Content:
     """Raises CorruptFile where it is not whole, UnsupportedVersion where a record in it came after us."""
     header: SnapshotHeaderRecord | None = None
     ended = False
-    voters = STATIC
+    controls: list[Message] = []
     records: list[Message] = []
     read = 0
     try:
@@ -84,20 +84,20 @@ def parse(data: bytes, path: str) -> Content:
             for control in batches.read_control(view, head):
                 if isinstance(control, SnapshotHeaderRecord):
                     header = control
-                voters = voters.after(control)
+                controls.append(control)
                 ended = isinstance(control, SnapshotFooterRecord)
     except CorruptBatch as error:
         raise CorruptFile(f"{path} at {read}: {error}") from None
     if header is None or not ended or read != len(data):
         raise CorruptFile(f"{path} at {read}: ends without a footer")
-    return Content(TimestampMs(header.last_contained_log_timestamp), voters, tuple(records))
+    return Content(TimestampMs(header.last_contained_log_timestamp), tuple(controls), tuple(records))
 
 
-def parts(image: Image, voters: Voters, now: TimestampMs) -> Iterator[bytearray]:
+def parts(image: Image, now: TimestampMs) -> Iterator[bytearray]:
     """A snapshot of the image, piece by piece: to make all of it at once could take long."""
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=image.position.timestamp)
     yield from _parts(
-        (header, *voters.records()), records_of(image), image.metadata_version, Place(now, epoch=image.epoch)
+        (header, *image.voters.records()), records_of(image), image.metadata_version, Place(now, epoch=image.epoch)
     )
 
 

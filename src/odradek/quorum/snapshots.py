@@ -12,7 +12,6 @@ from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import NO_TIMESTAMP, TimestampMs
 from odradek.quorum import batches, snapshot_file
 from odradek.quorum.snapshot_file import SnapshotId
-from odradek.quorum.voters import Voters
 from odradek.storage.log import Log
 from odradek.storage.recovery import Event
 from odradek.wire.records.control import SnapshotHeaderRecord
@@ -25,7 +24,6 @@ _HEADER_BYTES = 4096
 class Loaded(NamedTuple):
     id: SnapshotId
     image: Image
-    voters: Voters
 
 
 class Retention(NamedTuple):
@@ -54,7 +52,7 @@ class Snapshots:
             path = self._path(snapshot)
             try:
                 content = snapshot_file.parse(self._files.read_whole(path), path)
-                return Loaded(snapshot, content.image(snapshot), content.voters)
+                return Loaded(snapshot, content.image(snapshot))
             except (CorruptFile, Inconsistent) as error:
                 self._files.rename(path, path + _CORRUPT)
                 del self._sizes[snapshot]

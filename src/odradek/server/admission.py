@@ -4,12 +4,16 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from odradek.broker.quotas.connections import CreationRates
+from odradek.broker.quotas.connections import ConnectionRates, CreationRates
+from odradek.broker.settings import Settings
+from odradek.metadata.delta import Delta
+from odradek.metadata.image import Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, BrokerConfig
 from odradek.model.broker_config.addresses import parse_counts
 from odradek.model.errors import InvalidConfig
 from odradek.net.connection import Limits
-from odradek.net.listener import Admission
+from odradek.net.listener import Admission, Listener
+from odradek.storage.open_files import capacity_within
 
 _HANDLES_RESERVED = 64
 """For what is neither a connection nor a segment: standard streams, the loop, locks, files that are written anew."""
@@ -49,6 +53,35 @@ class Listeners:
         """The one that brokers talk through, if there are others."""
         inter_broker = config.inter_broker_name
         return inter_broker if len(self.names) > 1 and inter_broker in self.names else None
+
+
+class ConnectionAdmission:
+    """Keeps who may connect, and how fast, in line with the settings."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        names: tuple[str, ...],
+        handles: int,
+        listener: Listener,
+        rates: ConnectionRates,
+    ) -> None:
+        """`names` are those of listeners; `handles` is how many files and connections the process may have open."""
+        self._settings = settings
+        self._names = names
+        self._connections_max = connections_within(handles, capacity_within(handles))
+        self._listener = listener
+        self._rates = rates
+
+    def begin(self, image: Image) -> None:
+        config = self._settings.now(image)
+        listeners = Listeners(self._names, self._settings.texts(image))
+        self._rates.change_settings(creation_rates_of(config, listeners))
+        self._listener.change_admission(admission_of(config, self._connections_max, listeners))
+
+    def change(self, delta: Delta, image: Image) -> None:
+        if any(resource.type == ResourceType.BROKER for resource in delta.configs.changed):
+            self.begin(image)
 
 
 def admission_of(config: BrokerConfig, connections_max: int, listeners: Listeners) -> Admission:

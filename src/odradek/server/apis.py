@@ -7,26 +7,19 @@ from functools import partial
 
 from odradek.broker.broker import Broker
 from odradek.broker.coordinator_topics import CoordinatorTopics
-from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Served
 from odradek.broker.fetch_sessions import FetchSessions
 from odradek.broker.groups import Groups
 from odradek.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
-    alter_client_quotas,
     alter_configs,
-    alter_partition_reassignments,
     alter_replica_log_dirs,
-    alter_user_scram_credentials,
     api_versions,
     consumer_group_describe,
     consumer_group_heartbeat,
-    create_partitions,
-    create_topics,
     delete_groups,
     delete_records,
-    delete_topics,
     describe_client_quotas,
     describe_cluster,
     describe_configs,
@@ -37,10 +30,10 @@ from odradek.broker.handlers import (
     describe_topic_partitions,
     describe_transactions,
     describe_user_scram_credentials,
-    elect_leaders,
     end_txn,
     fetch,
     find_coordinator,
+    forwarded,
     get_telemetry_subscriptions,
     heartbeat,
     incremental_alter_configs,
@@ -61,8 +54,6 @@ from odradek.broker.handlers import (
     push_telemetry,
     sync_group,
     txn_offset_commit,
-    unregister_broker,
-    update_features,
     write_txn_markers,
 )
 from odradek.broker.loggers import Loggers
@@ -76,7 +67,7 @@ from odradek.broker.telemetry import Telemetry
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.broker.transactional_produce import TransactionalProduce
 from odradek.broker.transactions import Transactions
-from odradek.controller.context import ContextOf
+from odradek.controller.controller import Controller
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.settings import INT_MAX
 from odradek.process.machine import Machine
@@ -86,12 +77,12 @@ from odradek.storage.log_dirs import LogDirs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Services:
     """The objects of a node that handlers work with."""
 
     broker: Broker
     metadata: MetadataLog
-    context: ContextOf
+    controller: Controller
     settings: Settings
     logs: LogDirs
     pool: Executor
@@ -103,16 +94,15 @@ class Parts:
     transactions: Transactions
     markers: Markers
     moves: Moves
-    cordons: Cordons
 
 
-def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
-    broker, log, context, settings = node.broker, node.metadata, node.context, node.settings
+def served_by(node: Services, quotas: Quotas) -> dict[int, Served]:
+    broker, controller, settings = node.broker, node.controller, node.settings
     groups, clock = node.groups, node.machine.clock
     config = settings.now(broker.image)
     sessions = FetchSessions(clock, node.machine.random, config.max_incremental_fetch_session_cache_slots)
-    on_demand = TopicsOnDemand(log, context, node.tasks, quotas.mutations)
-    coordinator_topics = CoordinatorTopics(log, context, settings)
+    on_demand = TopicsOnDemand(controller, node.tasks)
+    coordinator_topics = CoordinatorTopics(controller, broker, settings)
     loggers = Loggers()
     transactions = node.transactions
     current = partial(_current, broker, settings)
@@ -139,8 +129,6 @@ def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
         14: Served(sync_group.VERSIONS, sync_group.SyncGroup(groups).handle),
         15: Served(describe_groups.VERSIONS, describe_groups.DescribeGroups(groups).handle),
         16: Served(list_groups.VERSIONS, list_groups.ListGroups(groups).handle),
-        19: Served(create_topics.VERSIONS, create_topics.CreateTopics(log, context, settings, quotas.mutations).handle),
-        20: Served(delete_topics.VERSIONS, delete_topics.DeleteTopics(log, context, quotas.mutations).handle),
         21: Served(delete_records.VERSIONS, delete_records.DeleteRecords(broker, node.logs, node.pool).handle),
         22: Served(
             init_producer_id.VERSIONS,
@@ -155,19 +143,13 @@ def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
         27: Served(write_txn_markers.VERSIONS, write_txn_markers.WriteTxnMarkers(broker, node.markers).handle),
         28: Served(txn_offset_commit.VERSIONS, offsets_in_txn.handle),
         32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings, loggers).handle),
-        33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(log, context, settings, node.cordons).handle),
+        33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(controller, broker, settings).handle),
         34: Served(alter_replica_log_dirs.VERSIONS, alter_replica_log_dirs.AlterReplicaLogDirs(node.moves).handle),
         35: Served(describe_log_dirs.VERSIONS, describe_log_dirs.DescribeLogDirs(broker, node.logs, node.pool).handle),
-        37: Served(create_partitions.VERSIONS, create_partitions.CreatePartitions(log, quotas.mutations).handle),
         42: Served(delete_groups.VERSIONS, delete_groups.DeleteGroups(groups).handle),
-        43: Served(elect_leaders.VERSIONS, elect_leaders.ElectLeaders(log, context).handle),
         44: Served(
             incremental_alter_configs.VERSIONS,
-            incremental_alter_configs.IncrementalAlterConfigs(log, context, settings, loggers, node.cordons).handle,
-        ),
-        45: Served(
-            alter_partition_reassignments.VERSIONS,
-            alter_partition_reassignments.AlterPartitionReassignments(log, context).handle,
+            incremental_alter_configs.IncrementalAlterConfigs(controller, broker, settings, loggers).handle,
         ),
         46: Served(
             list_partition_reassignments.VERSIONS,
@@ -178,16 +160,12 @@ def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
             describe_user_scram_credentials.VERSIONS,
             describe_user_scram_credentials.DescribeUserScramCredentials(broker).handle,
         ),
-        51: Served(
-            alter_user_scram_credentials.VERSIONS, alter_user_scram_credentials.AlterUserScramCredentials(log).handle
-        ),
         48: Served(describe_client_quotas.VERSIONS, describe_client_quotas.DescribeClientQuotas(broker).handle),
-        49: Served(alter_client_quotas.VERSIONS, alter_client_quotas.AlterClientQuotas(log, node.pool).handle),
-        55: Served(describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(log, broker.node_id, clock).handle),
-        57: Served(update_features.VERSIONS, update_features.UpdateFeatures(broker, log, settings).handle),
+        55: Served(
+            describe_quorum.VERSIONS, describe_quorum.DescribeQuorum(node.metadata, broker.node_id, clock).handle
+        ),
         60: Served(describe_cluster.VERSIONS, describe_cluster.DescribeCluster(broker).handle),
         61: Served(describe_producers.VERSIONS, describe_producers.DescribeProducers(broker).handle),
-        64: Served(unregister_broker.VERSIONS, unregister_broker.UnregisterBroker(log).handle),
         65: Served(describe_transactions.VERSIONS, describe_transactions.DescribeTransactions(transactions).handle),
         66: Served(list_transactions.VERSIONS, list_transactions.ListTransactions(transactions, clock).handle),
         68: Served(
@@ -204,11 +182,13 @@ def served_by(node: Parts, quotas: Quotas) -> dict[int, Served]:
             describe_topic_partitions.DescribeTopicPartitions(broker, settings).handle,
         ),
     }
+    forward = forwarded.Forwarded(controller).handle
+    served |= {key: Served(versions, forward) for key, versions in forwarded.FORWARDED.items()}
     served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)
     return served | _unlisted(node, config)
 
 
-def _unlisted(node: Parts, config: BrokerConfig) -> dict[int, Served]:
+def _unlisted(node: Services, config: BrokerConfig) -> dict[int, Served]:
     """What Kafka answers and ApiVersions does not tell of."""
     telemetry = Telemetry(node.broker, node.machine.clock, node.machine.new_uuid, config.telemetry_max_bytes)
     return {

@@ -62,8 +62,8 @@ class Coordinators:
         self.transactions = Transactions(transactions, broker)
         self.markers = Markers(broker, self.groups, node.tasks)
 
-    def begin(self) -> None:
-        """What this node leads is loaded, while it serves."""
+    def begin(self, _image: Image) -> None:
+        """Told of the first image, after the partitions were. What this node leads is loaded, while it serves."""
         for topic in self._runtimes:
             self._lead(topic)
 

@@ -1,115 +1,45 @@
-"""One node: the only place that wires objects together.
+"""One node: the order of its start, and of its end.
 
-directories formatted -> locked -> metadata log -> broker registered -> logs loaded -> partitions led -> listening
+directories formatted -> locked -> metadata log opened, leads -> broker registered, fenced -> logs loaded
+  -> first image published -> broker unfenced, partitions led in a new epoch -> listening
 """
 
-import asyncio
-import logging
-import os
 from collections.abc import Callable
 from concurrent.futures import Executor
-from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
 from functools import partial
-from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Dispatch
-from odradek.broker.moves import Moves
+from odradek.broker.lifecycle import BrokerLifecycle, Incarnation
+from odradek.broker.log_settings import LogSettings
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
-from odradek.controller import brokers
-from odradek.controller.brokers import Registration
-from odradek.controller.context import Context
 from odradek.coordinators.runtime import Surroundings as CoordinatorSurroundings
-from odradek.metadata.delta import Delta
-from odradek.metadata.image import Endpoint, Image, ResourceType
-from odradek.metadata.uuids import from_text
-from odradek.model.broker_config import BrokerConfig
+from odradek.metadata.image import Endpoint
 from odradek.model.errors import InvalidConfig, StorageFailed
-from odradek.model.topic_config import TopicConfig
 from odradek.net.listener import Admission, Listener
 from odradek.process.machine import Machine
 from odradek.process.tasks import Tasks
 from odradek.quorum.formatting import Identity
 from odradek.quorum.metadata_log import MetadataLog
-from odradek.server.admission import (
-    Listeners,
-    addresses_of,
-    admission_of,
-    connections_within,
-    creation_rates_of,
-    limits_of,
-)
-from odradek.server.apis import Parts, served_by
+from odradek.quorum.publisher import MetadataPublisher
+from odradek.server.admission import ConnectionAdmission, addresses_of, limits_of
+from odradek.server.apis import Services, served_by
+from odradek.server.controller import controller_of, template_of
 from odradek.server.coordinators import Coordinators, codec_of
+from odradek.server.directories import Directories, report
 from odradek.server.identity import take_identity
+from odradek.server.listeners import Hearing, listeners_of
 from odradek.server.lost_directories import LostDirectories
 from odradek.server.moving import moves_of
-from odradek.server.upkeep import cleaner_setting_of, intervals_of, metadata_setting_of
-from odradek.storage.cleaning.child import run_in_child
-from odradek.storage.cleaning.cleaner import Cleaner, in_pool
+from odradek.server.node_setting import NodeSetting
+from odradek.server.upkeep import Upkeep, intervals_of, metadata_setting_of
 from odradek.storage.housekeeping import Housekeeping
-from odradek.storage.log_dir import LogDir
-from odradek.storage.log_dirs import LogDirs, Setting
-from odradek.storage.open_files import OpenFiles, capacity_within
-from odradek.storage.recovery import Event
-
-logger = logging.getLogger(__name__)
-
-_IDLE_CHECK_S = 10
-_IDLE_CHECK_LEAST_S = 0.05
-_SNAPSHOT_CHECK_S = 60
-
-
-class Listening(NamedTuple):
-    """An address that clients connect to."""
-
-    host: str
-    port: int
-    advertised: tuple[str, int] | None = None
-    """What clients are told; None for the address that each of them connected to."""
-    name: str = "PLAINTEXT"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSetting:
-    directories: list[str]
-    metadata_directory: str | None = None
-    """Has the metadata log; None for the first of the others."""
-    host: str = "127.0.0.1"
-    port: int = 9092
-    advertised: tuple[str, int] | None = None
-    """As of `Listening`."""
-    listeners: tuple[Listening, ...] = ()
-    """In place of the one at `host` and `port`."""
-    node_id: int = 1
-    """Of a new directory; one that is formatted already says it itself."""
-    config: BrokerConfig = field(default_factory=BrokerConfig)
-    """What clients are told that the settings are."""
-    topic_defaults: TopicConfig = field(default_factory=TopicConfig)
-    partitions: int = 1
-    """num.partitions"""
-    ignore_acls: bool = False
-
-    @property
-    def listening(self) -> tuple[Listening, ...]:
-        return self.listeners or (Listening(self.host, self.port, self.advertised),)
-
-    @property
-    def metadata_path(self) -> str:
-        """As it is among `directories`, however else it may be written."""
-        wanted = os.path.abspath(self.metadata_directory or self.directories[0])
-        return next((path for path in self.directories if os.path.abspath(path) == wanted), wanted)
-
-    @property
-    def all_directories(self) -> list[str]:
-        """That of the metadata log first."""
-        return list(dict.fromkeys((self.metadata_path, *self.directories)))
 
 
 class Node:
@@ -118,9 +48,6 @@ class Node:
     def __init__(self, setting: NodeSetting, machine: Machine) -> None:
         self._setting = setting
         self._machine = machine
-        self._clock = machine.clock
-        self._connections_max = 0
-        self._metadata_alone: LogDirs | None = None
         self._is_abandoned = False
         self._stack = AsyncExitStack()
         self.addresses: list[tuple[str, int]] = []
@@ -163,236 +90,136 @@ class Node:
         await self._stack.aclose()
 
     async def _start(self) -> None:
-        pool = self._stack.enter_context(self._machine.new_pool())
-        setting = self._setting
-        identity = take_identity(self._machine, setting.all_directories, setting.node_id)
-        handles = self._machine.handles()
-        open_files = OpenFiles(self._machine.files, capacity_within(handles))
-        self._connections_max = connections_within(handles, capacity_within(handles))
-        logs = LogDirs.take(open_files, self._setting.directories, self._log_setting())
-        self._stack.callback(logs.abandon)  # nothing is left to abandon after a clean close
-        own = self._take_metadata(open_files, logs)
-        log = MetadataLog.open(own, metadata_setting_of(identity.node_id, self._setting.config), pool)
-        self._metadata = log
-        self._settings = Settings(identity.node_id, self._setting.config, self._setting.topic_defaults)
-        self._follow_settings(logs, log.image)
-        _report(logs.events, log.events)
-        if log.image.acls and not self._setting.ignore_acls:
-            raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
-        epoch = self._register(log, logs, identity)
-        logs.load()
-        _report(logs.events)
-        housekeeping = Housekeeping(logs, pool, self._clock, intervals_of(self._setting.config))
+        setting, machine, stack = self._setting, self._machine, self._stack
+        handles = machine.handles()
+        pool = stack.enter_context(machine.new_pool())
+        identity = take_identity(machine, setting.all_directories, setting.node_id)
+        settings = Settings(identity.node_id, setting.config, setting.topic_defaults)
+        log_settings = LogSettings(settings)
+        directories = Directories.take(setting, machine, handles, log_settings.of_topic)
+        stack.callback(directories.abandon)
+        publisher = MetadataPublisher(self._fail)
+        log = self._open_metadata_log(identity, directories, pool, publisher)
+        log_settings.follow(directories.logs, log.image)
+        quotas = Quotas(settings.now(log.image), machine.clock, addresses_of)
+        controller = controller_of(
+            log, settings, quotas.mutations, pool, template_of(machine, identity.cluster_id, setting)
+        )
+        lifecycle = BrokerLifecycle(controller, self._incarnation(identity, directories))
+        await lifecycle.register()
+        directories.load()
+        housekeeping = Housekeeping(directories.logs, pool, machine.clock, intervals_of(setting.config))
         broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
-        log.commit_now(brokers.unfence(log.latest, identity.node_id, epoch).records)
-        cordons = Cordons(log, logs, self._settings, identity.node_id, epoch)
-        cordons.begin()
-        replicas, moves = self._lead(broker, logs, epoch, pool)
-        self._stack.callback(self._close, log, logs, identity.node_id, epoch)
-        self._stack.callback(self._make_the_rest, replicas)
-        broker.kraft_version = log.voters.kraft_version
-        tasks = await self._stack.enter_async_context(Tasks(self._fail))
-        tasks.create_task(replicas.run(), name="make-partitions", is_vital=True)
-        read_ahead = ReadAhead(self._machine.files, pool)
-        producer_ids = ProducerIds(log, identity.node_id, epoch, tasks)
+        broker.begin(log.image)
+        moves = moves_of(broker, directories.logs, log, lifecycle.broker_epoch, pool, settings)
+        moves.settle(log.image)
+        replicas = Replicas(broker, directories.logs, machine.clock)
+        stack.push_async_callback(self._close, log, directories, replicas, lifecycle)
+        tasks = await stack.enter_async_context(Tasks(self._fail))
+        read_ahead = ReadAhead(machine.files, pool)
+        producer_ids = ProducerIds(controller, identity.node_id, lifecycle.broker_epoch, tasks)
         surroundings = CoordinatorSurroundings(
-            clock=self._clock,
+            clock=machine.clock,
             flusher=housekeeping.flusher,
             tasks=tasks,
             read_ahead=read_ahead,
-            codec=partial(codec_of, self._settings, broker),
+            codec=partial(codec_of, settings, broker),
         )
-        coordinators = Coordinators(broker, self._settings, surroundings, producer_ids, self._machine.new_uuid)
-        self._stack.callback(coordinators.close)
-        coordinators.begin()
-        log.subscribe(coordinators.change)
-        parts = Parts(
-            broker=broker,
-            metadata=log,
-            context=self._context,
-            settings=self._settings,
-            logs=logs,
-            pool=pool,
-            read_ahead=read_ahead,
-            tasks=tasks,
-            machine=self._machine,
-            producer_ids=producer_ids,
-            groups=coordinators.groups,
-            transactions=coordinators.transactions,
-            markers=coordinators.markers,
-            cordons=cordons,
-            moves=moves,
+        coordinators = Coordinators(broker, settings, surroundings, producer_ids, machine.new_uuid)
+        stack.callback(coordinators.close)
+        served = served_by(
+            Services(
+                broker=broker,
+                metadata=log,
+                controller=controller,
+                settings=settings,
+                logs=directories.logs,
+                pool=pool,
+                read_ahead=read_ahead,
+                tasks=tasks,
+                machine=machine,
+                producer_ids=producer_ids,
+                groups=coordinators.groups,
+                transactions=coordinators.transactions,
+                markers=coordinators.markers,
+                moves=moves,
+            ),
+            quotas,
         )
-        LostDirectories(broker, logs.dirs, own, self._fail).watch()
-        self._serve(parts, housekeeping)
+        listener = Listener(
+            Dispatch(served, tasks, quotas.requests),
+            Admission(),
+            limits_of(settings.now(log.image)),
+            quotas.connections,
+        )
+        stack.callback(listener.close)
+        upkeep = Upkeep(machine, pool, directories.logs, log, lambda: settings.now(broker.image))
+        listeners = listeners_of(
+            Hearing(
+                broker=broker,
+                log_settings=log_settings,
+                replicas=replicas,
+                coordinators=coordinators,
+                quotas=quotas,
+                admission=ConnectionAdmission(settings, setting.listener_names, handles, listener, quotas.connections),
+                cordons=Cordons(directories.logs, settings, lifecycle, tasks),
+                upkeep=upkeep,
+            )
+        )
+        publisher.begin(listeners, log.image)
+        await lifecycle.unfence(log.image.offset)
+        replicas.make_all()
+        LostDirectories(broker, directories.logs.dirs, directories.metadata, self._fail).watch()
+        self._listen(listener, broker)
+        upkeep.begin(tasks, housekeeping, replicas, moves, listener)
 
-    def _lead(self, broker: Broker, logs: LogDirs, epoch: int, pool: Executor) -> tuple[Replicas, Moves]:
-        """All that is ours to lead, now and as the metadata changes."""
-        moves = moves_of(broker, logs, self._metadata, epoch, pool, self._settings)
-        moves.settle(self._metadata.image)
-        replicas = Replicas(broker, logs, self._clock)
-        replicas.begin(self._metadata.image)
-        self._metadata.subscribe(lambda _, image: self._follow_settings(logs, image))
-        self._metadata.subscribe(replicas.change)
-        return replicas, moves
+    def _open_metadata_log(
+        self, identity: Identity, directories: Directories, pool: Executor, publisher: MetadataPublisher
+    ) -> MetadataLog:
+        metadata_setting = metadata_setting_of(identity.node_id, self._setting.config)
+        log = MetadataLog.open(directories.metadata, metadata_setting, pool, publisher)
+        report(directories.logs.events, log.events)
+        if log.image.acls and not self._setting.ignore_acls:
+            raise InvalidConfig("the metadata has ACLs, which are not enforced yet; --ignore-acls starts all the same")
+        return log
+
+    def _incarnation(self, identity: Identity, directories: Directories) -> Incarnation:
+        listening = self._setting.listening
+        return Incarnation(
+            broker_id=identity.node_id,
+            cluster_id=identity.cluster_id,
+            id=self._machine.new_uuid(),
+            endpoints={each.name: Endpoint(*(each.advertised or (each.host, each.port))) for each in listening},
+            directories=directories.ids,
+            rack=self._setting.config.broker_rack,
+        )
+
+    def _listen(self, listener: Listener, broker: Broker) -> None:
+        for each in self._setting.listening:
+            local = listener.open(each.host, each.port, each.name)
+            self.addresses.append(local)
+            if each.advertised is not None:
+                broker.advertise(local, each.advertised)
 
     def _fail(self, reason: str) -> None:
         if self.failure is None:
             self.failure = reason
             self._when_failed()
 
-    def _take_metadata(self, open_files: OpenFiles, logs: LogDirs) -> LogDir:
-        """The directory that has the metadata log: without it there is nothing to go on with."""
-        path = self._setting.metadata_path
-        if path not in self._setting.directories:
-            alone = LogDirs.take(open_files, [path], self._log_setting())
-            self._stack.callback(alone.abandon)
-            alone.load()
-            self._metadata_alone = alone
-            return alone.dirs[0]
-        found = next((log_dir for log_dir in logs.dirs if log_dir.path == path), None)
-        if found is None:
-            _report(logs.events)
-            raise StorageFailed(f"{path} has the metadata log, and cannot be used")
-        return found
-
-    def _context(self, image: Image) -> Context:
-        config = self._settings.now(image)
-        return Context(
-            new_uuid=self._machine.new_uuid,
-            default_partitions=self._setting.partitions,
-            default_replication_factor=config.default_replication_factor,
-            topic_defaults=self._settings.topic_defaults(image),
-            delete_topic_enable=config.delete_topic_enable,
-            broker=config,
-        )
-
-    def _log_setting(self) -> Setting:
-        return Setting(
-            clock=self._clock,
-            config_of=self._config_of,
-            unique_id=lambda: self._machine.new_uuid().hex(),
-            jitter=lambda jitter_ms: self._machine.random.randrange(jitter_ms) if jitter_ms else 0,
-            producer_expiry_ms=self._setting.config.producer_id_expiration_ms,
-            children=self._machine.children,
-        )
-
-    def _config_of(self, topic: str) -> TopicConfig:
-        image = self._metadata.image
-        return self._settings.of_topic(image, image.configs.of(ResourceType.TOPIC, topic))
-
-    def _register(self, log: MetadataLog, logs: LogDirs, identity: Identity) -> int:
-        ids = tuple(from_text(each.meta.directory_id) for each in logs.dirs if each.meta and each.meta.directory_id)
-        endpoints = {
-            each.name: Endpoint(*(each.advertised or (each.host, each.port))) for each in self._setting.listening
-        }
-        rack = self._setting.config.broker_rack
-        registration = Registration(identity.node_id, self._machine.new_uuid(), endpoints, ids, rack)
-        decision = brokers.register(log.latest, registration)
-        log.commit_now(decision.records)
-        return decision.reply
-
-    def _serve(self, parts: Parts, housekeeping: Housekeeping) -> None:
-        tasks = parts.tasks
-        image = parts.metadata.image
-        config = self._settings.now(image)
-        quotas = Quotas(config, self._clock, addresses_of)
-        quotas.begin(image)
-        parts.metadata.subscribe(quotas.change)
-        dispatch = Dispatch(served_by(parts, quotas), tasks, quotas.requests)
-        listener = Listener(dispatch, Admission(), limits_of(config), quotas.connections)
-        self._stack.callback(listener.close)
-        self._admit(listener, quotas, image)
-        parts.metadata.subscribe(partial(self._change_admission, listener, quotas))
-        for each in self._setting.listening:
-            local = listener.open(each.host, each.port, each.name)
-            self.addresses.append(local)
-            if each.advertised is not None:
-                parts.broker.advertise(local, each.advertised)
-        tasks.create_task(housekeeping.run(), name="housekeeping", is_vital=True)
-        tasks.create_task(parts.moves.run(), name="moves", is_vital=True)
-        cleaner = self._cleaner(parts)
-        parts.metadata.subscribe(lambda delta, _: cleaner.settings_changed() if _is_of_brokers(delta) else None)
-        tasks.create_task(cleaner.run(), name="cleaner", is_vital=True)
-        tasks.create_task(_close_idle(listener), name="idle-connections", is_vital=True)
-        tasks.create_task(_maintain(parts.metadata), name="metadata-snapshots", is_vital=True)
-
-    def _cleaner(self, parts: Parts) -> Cleaner:
-        run = run_in_child if self._machine.children else in_pool(self._machine.files, parts.pool)
-        return Cleaner(
-            parts.logs,
-            parts.pool,
-            self._clock,
-            lambda: cleaner_setting_of(self._settings.now(parts.metadata.image)),
-            run,
-        )
-
-    def _follow_settings(self, logs: LogDirs, image: Image) -> None:
-        """For those who do not ask each time what is set."""
-        logs.producer_expiry_ms = self._settings.now(image).producer_id_expiration_ms
-
-    def _change_admission(self, listener: Listener, quotas: Quotas, delta: Delta, image: Image) -> None:
-        if _is_of_brokers(delta):
-            self._admit(listener, quotas, image)
-
-    def _admit(self, listener: Listener, quotas: Quotas, image: Image) -> None:
-        """Who may connect, and how fast, as the settings of an image say it."""
-        config = self._settings.now(image)
-        listeners = Listeners(tuple(each.name for each in self._setting.listening), self._settings.texts(image))
-        quotas.connections.change_settings(creation_rates_of(config, listeners))
-        listener.change_admission(admission_of(config, self._connections_max, listeners))
-
-    def _make_the_rest(self, replicas: Replicas) -> None:
-        if not self._is_abandoned:
-            replicas.make_all()  # Apache Kafka may be the next owner, and its tools miss them
-
-    def _close(self, log: MetadataLog, logs: LogDirs, node_id: int, epoch: int) -> None:
+    async def _close(
+        self, log: MetadataLog, directories: Directories, replicas: Replicas, lifecycle: BrokerLifecycle
+    ) -> None:
         if self._is_abandoned:
             return
+        replicas.make_all()  # Apache Kafka may be the next owner, and its tools miss them
         try:
-            if node_id in log.latest.brokers:  # else somebody has unregistered it
-                log.commit_now(brokers.shut_down(log.latest, node_id, epoch).records)
+            await lifecycle.shut_down(log.image.offset)
             log.close()
         except StorageFailed:
             if self.failure is None:  # else that is why it is stopped
                 raise
         finally:
-            logs.close(epoch)  # also where the directory of the metadata log failed: the others are still to be closed
-            if self._metadata_alone is not None:
-                self._metadata_alone.close(epoch)
-
-
-def _is_of_brokers(delta: Delta) -> bool:
-    """Whether settings of brokers have changed."""
-    return any(resource.type == ResourceType.BROKER for resource in delta.configs.changed)
-
-
-def _report(*lists: list[Event]) -> None:
-    """Each event is told once."""
-    for events in lists:
-        for event in events:
-            logger.warning(event.text, extra=event.fields)
-        events.clear()
-
-
-async def _close_idle(listener: Listener) -> None:
-    while True:
-        await asyncio.sleep(min(_IDLE_CHECK_S, max(_IDLE_CHECK_LEAST_S, listener.idle_ms_max / 4000)))
-        listener.close_idle()
-
-
-async def _maintain(log: MetadataLog) -> None:
-    due = asyncio.Event()
-    log.subscribe(lambda *_: due.set() if log.snapshot_due else None)
-    while True:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_SNAPSHOT_CHECK_S):
-                await due.wait()
-        due.clear()
-        try:
-            await log.maintain()
-        except StorageFailed:
-            return  # its directory is lost, and with it the node
+            directories.close(lifecycle.broker_epoch)
 
 
 def _do_nothing() -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from odradek.controller import brokers, configs, directories, features, producer_ids, topics
 from odradek.controller.context import Context
+from odradek.controller.result import ControllerResult
 from odradek.metadata.bootstrap import activation_records, feature_records
-from odradek.metadata.decision import Decision
 from odradek.metadata.features import record_version
 from odradek.metadata.image import Broker, ConfigResource, Endpoint, Image, ResourceType, Topic
 from odradek.metadata.replay import Batch, Replay, image_of
@@ -58,16 +58,16 @@ class World:
         self.deltas: list[tuple[Delta, Image]] = []
         self.write(activation_records(self.state, feature_records(), 1))
         registration = brokers.Registration(1, b"i" * 16, {"PLAINTEXT": Endpoint("h", 1)}, DIRECTORIES)
-        self.epoch = self.do(brokers.register(self.image, registration))
-        self.do(brokers.unfence(self.image, 1, self.epoch))
+        self.epoch = self.do(brokers.register(self.image, registration, self.context))
+        self.do(brokers.unfence(self.image, 1, self.epoch, self.context))
 
     @property
     def image(self) -> Image:
         return self.state.image
 
-    def do(self, decision: Decision[Any]) -> Any:
+    def do(self, decision: ControllerResult[Any]) -> Any:
         self.write(decision.records)
-        return decision.reply
+        return decision.response
 
     def write(self, records: tuple[Message, ...]) -> None:
         if not records:
@@ -110,9 +110,9 @@ def commands(draw: st.DrawFn) -> Command:
         lambda world: producer_ids.allocate(world.image, 1, world.epoch).records,
         lambda world: features.update(world.image, [features.FeatureUpdate("group.version", number % 2, 2)]).records,
         lambda world: _assign(world, name, mark),
-        lambda world: brokers.fence(world.image, 1, world.epoch).records,
-        lambda world: brokers.unfence(world.image, 1, world.epoch).records,
-        lambda world: brokers.shut_down(world.image, 1, world.epoch).records,
+        lambda world: brokers.fence(world.image, 1, world.epoch, world.context).records,
+        lambda world: brokers.unfence(world.image, 1, world.epoch, world.context).records,
+        lambda world: brokers.shut_down(world.image, 1, world.epoch, world.context).records,
         lambda _: _security(name, mark, remove=number < 1),
         lambda _: (BeginTransactionRecord(), *_security(name, mark, remove=False), EndTransactionRecord()),
         lambda _: (BeginTransactionRecord(), *_security(name, mark, remove=False), AbortTransactionRecord()),
@@ -183,6 +183,16 @@ def test_a_snapshot_and_the_rest_equal_the_whole(history: list[Command], data: s
     assert copy.image == world.image
 
 
+def replicas_in(image: Image) -> dict[int, dict[bytes, tuple[int, ...]]]:
+    found: dict[int, dict[bytes, tuple[int, ...]]] = {}
+    for topic in image.topics:
+        for number, each in topic.partitions.items():
+            for broker in each.replicas:
+                of_broker = found.setdefault(broker, {})
+                of_broker[topic.id] = (*of_broker.get(topic.id, ()), number)
+    return found
+
+
 @pytest.mark.slow
 @settings(max_examples=examples(60))
 @given(st.lists(commands(), max_size=25))
@@ -209,6 +219,7 @@ def test_one_who_follows_the_deltas_knows_everything(history: list[Command]) -> 
         for feature in delta.features.changed:
             known_features[feature] = image.features.get(feature, 0)
         assert known_topics == image.topics.ids
+        assert replicas_in(image) == {broker: dict(each) for broker, each in image.topics.by_broker.items()}
         assert {name: topic.id for name, topic in image.topics.names.items()} == {
             topic.name: topic.id for topic in known_topics.values()
         }

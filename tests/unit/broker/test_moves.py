@@ -28,6 +28,7 @@ from support.clock import ManualClock
 from support.compaction import COMPACTED, close_segment, compact, latest, put
 from support.disk import FaultyDisk, Op
 from support.logs import ORDERS, SMALL, append, end_txn, values
+from support.metadata import commit_now
 from support.move_stage import PATHS, MoveStage
 from support.pool import AtOncePool, ManualPool
 from support.waiting import until
@@ -457,7 +458,7 @@ def test_refusals(stage: MoveStage, disk: FaultyDisk) -> None:
         broker_epoch=stage.image.brokers[1].epoch,
         cordoned_log_dirs=(from_text(meta.directory_id),),
     )
-    stage.metadata.commit_now((change,))
+    commit_now(stage.metadata, (change,))
     with pytest.raises(InvalidReplicaAssignment):
         stage.moves.begin(ORDERS, "/b")
     assert directories(disk, "/b") == []

@@ -19,6 +19,7 @@ from odradek.storage.names import Mark, parse_dir_name
 from support.clock import ManualClock
 from support.disk import FaultyDisk, disks_after_death
 from support.logs import ORDERS, append, open_dirs, setting, values
+from support.metadata import a_publisher
 from support.move_stage import NODE_ID, PATHS, MoveStage
 from support.pool import AtOncePool
 
@@ -78,7 +79,7 @@ def metadata_names(disk: FaultyDisk) -> str | None:
     """As the records say that are on the disk, before any node mends anything."""
     tried = disk.copy()
     dirs = open_dirs(tried, *PATHS, given=setting(clock=tried.clock))
-    image = MetadataLog.open(dirs.dirs[0], MetadataSetting(node_id=NODE_ID), AtOncePool()).image
+    image = MetadataLog.open(dirs.dirs[0], MetadataSetting(node_id=NODE_ID), AtOncePool(), a_publisher()).image
     topic = image.topics.get("orders")
     assert topic is not None
     (directory,) = topic.partitions[0].directories

@@ -14,13 +14,12 @@ from odradek.broker.telemetry import (
     Software,
     Telemetry,
     TelemetryTooLarge,
-    ThrottlingQuotaExceeded,
     UnknownSubscription,
     UnreadableMetrics,
 )
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import ConfigResource, Configs, Image, ResourceType
-from odradek.model.errors import BrokerError, UnsupportedCodec
+from odradek.model.errors import BrokerError, ThrottlingQuotaExceeded, UnsupportedCodec
 from odradek.records.batch import Codec
 from odradek.records.compression import compress
 from odradek.wire.messages.push_telemetry import PushTelemetryRequest

@@ -12,9 +12,9 @@ from odradek.cli.handover.node import Node
 from odradek.cli.handover.properties import Addresses, settings
 from odradek.cli.log_handover import Handover
 from odradek.cli.main import main
+from odradek.metadata.voters import Voters
 from odradek.model.numbers import Offset
 from odradek.process.files import OsFiles
-from odradek.quorum.voters import Voters
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.storage.verify import Severity, Verification
@@ -228,4 +228,5 @@ def with_voters(node: Node, *ids: int) -> Node:
         for number in ids
     )
     kept = Voters(kraft_version=1, record=VotersRecord(version=0, voters=voters))
-    return replace(node, metadata=node.metadata._replace(voters=kept))
+    image = replace(node.metadata.image, voters=kept)
+    return replace(node, metadata=node.metadata._replace(image=image))

@@ -8,8 +8,8 @@ import pytest
 
 from odradek.controller import brokers, topics
 from odradek.controller.context import Context
+from odradek.controller.result import ControllerResult
 from odradek.metadata.bootstrap import activation_records, feature_records
-from odradek.metadata.decision import Decision
 from odradek.metadata.image import Endpoint, Image
 from odradek.metadata.replay import Batch, Replay
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
@@ -21,7 +21,7 @@ class Cluster:
 
     def __init__(self) -> None:
         numbers = count(1000)
-        self.context = Context(lambda: next(numbers).to_bytes(16, "big"))
+        self.context = Context(lambda: next(numbers).to_bytes(16, "big"), cluster_id="cluster")
         self._state = Replay()
         self.epochs: dict[int, int] = {}
         self.write(*activation_records(self._state, feature_records(), 1))
@@ -36,18 +36,18 @@ class Cluster:
             last = Offset(base + len(records) - 1)
             self._state, _ = self._state.apply(Batch(base, last, LeaderEpoch(1), TimestampMs(1), records))
 
-    def do(self, decision: Decision[Any]) -> Any:
+    def do(self, decision: ControllerResult[Any]) -> Any:
         self.write(*decision.records)
-        return decision.reply
+        return decision.response
 
     def add_broker(self, broker_id: int, *, unfence: bool = True, directories: int = 2) -> int:
         """Its epoch."""
         ids = tuple(bytes([broker_id, number]) * 8 for number in range(1, directories + 1))
         endpoints = {"PLAINTEXT": Endpoint("h", 9092)}
         registration = brokers.Registration(broker_id, self.context.new_uuid(), endpoints, ids)
-        epoch: int = self.do(brokers.register(self.image, registration))
+        epoch: int = self.do(brokers.register(self.image, registration, self.context))
         if unfence:
-            self.do(brokers.unfence(self.image, broker_id, epoch))
+            self.do(brokers.unfence(self.image, broker_id, epoch, self.context))
         self.epochs[broker_id] = epoch
         return epoch
 

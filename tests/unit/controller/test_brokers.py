@@ -20,6 +20,7 @@ from odradek.controller.features import FeatureUpdate, UpgradeType
 from odradek.metadata.features import SUPPORTED, Levels
 from odradek.metadata.image import Endpoint, Partition
 from odradek.model.error_code import ErrorCode
+from odradek.model.errors import UnsupportedVersion
 from odradek.model.numbers import LeaderEpoch
 from odradek.wire.records.metadata import (
     ConfigRecord,
@@ -43,7 +44,7 @@ def partition(cluster: Any, name: str = "orders") -> Partition:
 def test_the_epoch_is_the_offset_of_the_registration(make_cluster: Any) -> None:
     cluster = make_cluster()
     end = cluster.image.end_offset
-    epoch = cluster.do(brokers.register(cluster.image, REGISTRATION))
+    epoch = cluster.do(brokers.register(cluster.image, REGISTRATION, cluster.context))
     assert epoch == end
     broker = cluster.image.brokers[1]
     assert (broker.epoch, broker.fenced, broker.directories) == (end, True, (b"d" * 16,))
@@ -52,11 +53,13 @@ def test_the_epoch_is_the_offset_of_the_registration(make_cluster: Any) -> None:
 
 def test_the_same_incarnation_keeps_its_epoch_and_its_state(make_cluster: Any) -> None:
     cluster = make_cluster()
-    epoch = cluster.do(brokers.register(cluster.image, REGISTRATION))
-    cluster.do(brokers.unfence(cluster.image, 1, epoch))
-    assert cluster.do(brokers.register(cluster.image, replace(REGISTRATION, rack="r"))) == epoch
+    epoch = cluster.do(brokers.register(cluster.image, REGISTRATION, cluster.context))
+    cluster.do(brokers.unfence(cluster.image, 1, epoch, cluster.context))
+    assert cluster.do(brokers.register(cluster.image, replace(REGISTRATION, rack="r"), cluster.context)) == epoch
     assert (cluster.image.brokers[1].rack, cluster.image.brokers[1].fenced) == ("r", False)
-    later = cluster.do(brokers.register(cluster.image, replace(REGISTRATION, incarnation_id=b"j" * 16)))
+    later = cluster.do(
+        brokers.register(cluster.image, replace(REGISTRATION, incarnation_id=b"j" * 16), cluster.context)
+    )
     assert later > epoch
     assert cluster.image.brokers[1].fenced
 
@@ -68,27 +71,36 @@ def test_the_same_incarnation_keeps_its_epoch_and_its_state(make_cluster: Any) -
         replace(REGISTRATION, directories=(b"d" * 16, b"d" * 16)),
         replace(REGISTRATION, directories=(bytes(16),)),
         replace(REGISTRATION, features={}),
-        replace(REGISTRATION, features={**SUPPORTED, "metadata.version": Levels(7, 29)}),
     ],
 )
 def test_registrations_that_are_refused(make_cluster: Any, registration: Registration) -> None:
+    cluster = make_cluster()
     with pytest.raises(InvalidRegistration):
-        brokers.register(make_cluster().image, registration)
+        brokers.register(cluster.image, registration, cluster.context)
+
+
+def test_a_broker_that_does_not_support_a_level_is_refused(make_cluster: Any) -> None:
+    cluster = make_cluster()
+    older = replace(REGISTRATION, features={**SUPPORTED, "metadata.version": Levels(7, 29)})
+    with pytest.raises(UnsupportedVersion):
+        brokers.register(cluster.image, older, cluster.context)
 
 
 def test_a_directory_belongs_to_one_broker(make_cluster: Any) -> None:
     cluster = make_cluster()
-    cluster.do(brokers.register(cluster.image, REGISTRATION))
+    cluster.do(brokers.register(cluster.image, REGISTRATION, cluster.context))
     with pytest.raises(InvalidRegistration):
-        brokers.register(cluster.image, replace(REGISTRATION, broker_id=2))
+        brokers.register(cluster.image, replace(REGISTRATION, broker_id=2), cluster.context)
 
 
 def test_a_broker_of_an_earlier_life_has_no_say(cluster: Any) -> None:
-    for command in (brokers.unfence, brokers.fence, brokers.shut_down, producer_ids.allocate):
+    for command in (brokers.unfence, brokers.fence, brokers.shut_down):
         with pytest.raises(StaleBrokerEpoch):
-            command(cluster.image, 1, cluster.epochs[1] - 1)
-        with pytest.raises(BrokerNotRegistered):
-            command(cluster.image, 9, 1)
+            command(cluster.image, 1, cluster.epochs[1] - 1, cluster.context)
+        with pytest.raises(StaleBrokerEpoch):
+            command(cluster.image, 9, 1, cluster.context)
+    with pytest.raises(StaleBrokerEpoch):
+        producer_ids.allocate(cluster.image, 1, cluster.epochs[1] - 1)
 
 
 # --- leading
@@ -136,19 +148,22 @@ def test_it_does_not_lead_what_others_have(make_cluster: Any) -> None:
     cluster.write(PartitionChangeRecord(partition_id=0, topic_id=topic_id, leader=-1, isr=(2,)))
     restart(cluster)
     assert partition(cluster).leader == 2
-    assert partition(cluster, "bills").leader == -1, "only the other one is in sync"
+    assert partition(cluster, "bills").leader == 2, "who is in sync, and in service"
+    cluster.do(brokers.fence(cluster.image, 2, cluster.epochs[2], cluster.context))
+    restart(cluster)
+    assert partition(cluster, "bills").leader == -1, "only the other one was in sync"
 
 
 def test_stopping_in_order(cluster: Any) -> None:
-    cluster.do(brokers.shut_down(cluster.image, 1, cluster.epochs[1]))
+    cluster.do(brokers.shut_down(cluster.image, 1, cluster.epochs[1], cluster.context))
     broker = cluster.image.brokers[1]
     assert (broker.in_controlled_shutdown, broker.fenced) == (True, True)
-    assert brokers.shut_down(cluster.image, 1, cluster.epochs[1]).records == ()
-    assert brokers.fence(cluster.image, 1, cluster.epochs[1]).records == ()
+    assert brokers.shut_down(cluster.image, 1, cluster.epochs[1], cluster.context).records == ()
+    assert brokers.fence(cluster.image, 1, cluster.epochs[1], cluster.context).records == ()
 
 
 def test_a_broker_that_is_gone(cluster: Any) -> None:
-    cluster.do(brokers.fence(cluster.image, 1, cluster.epochs[1]))
+    cluster.do(brokers.fence(cluster.image, 1, cluster.epochs[1], cluster.context))
     assert cluster.image.brokers[1].fenced
     assert not cluster.image.brokers[1].in_controlled_shutdown
 
@@ -157,7 +172,7 @@ def test_a_broker_that_is_unregistered_leads_nothing(cluster: Any) -> None:
     """And leads it again when it comes back, having lost nothing."""
     cluster.create("orders")
     before = partition(cluster)
-    cluster.do(brokers.unregister(cluster.image, 1))
+    cluster.do(brokers.unregister(cluster.image, 1, cluster.context))
     assert 1 not in cluster.image.brokers
     left = partition(cluster)
     assert (left.leader, left.isr, left.eligible_leaders, left.last_known_eligible) == (-1, (), (1,), (1,))
@@ -170,7 +185,7 @@ def test_a_broker_that_is_unregistered_leads_nothing(cluster: Any) -> None:
 def test_without_eligible_leaders_the_last_in_sync_stays_so(cluster: Any) -> None:
     cluster.write(FeatureLevelRecord(name="eligible.leader.replicas.version", feature_level=0))
     cluster.create("orders")
-    cluster.do(brokers.unregister(cluster.image, 1))
+    cluster.do(brokers.unregister(cluster.image, 1, cluster.context))
     assert (partition(cluster).leader, partition(cluster).isr) == (-1, (1,))
     cluster.add_broker(1)
     assert (partition(cluster).leader, partition(cluster).isr) == (1, (1,))
@@ -179,10 +194,10 @@ def test_without_eligible_leaders_the_last_in_sync_stays_so(cluster: Any) -> Non
 def test_another_in_sync_leads_what_an_unregistered_broker_led(make_cluster: Any) -> None:
     cluster = make_cluster(1, 2, 3)
     cluster.create("orders", assignments=[(0, (1, 3, 2))], partitions=-1)
-    cluster.do(brokers.unregister(cluster.image, 1))
+    cluster.do(brokers.unregister(cluster.image, 1, cluster.context))
     assert (partition(cluster).leader, partition(cluster).isr, partition(cluster).eligible_leaders) == (3, (3, 2), ())
     epoch = partition(cluster).leader_epoch
-    cluster.do(brokers.unregister(cluster.image, 2))
+    cluster.do(brokers.unregister(cluster.image, 2, cluster.context))
     assert (partition(cluster).leader, partition(cluster).isr) == (3, (3,))
     assert partition(cluster).leader_epoch == epoch
 
@@ -218,20 +233,20 @@ def test_an_old_cluster_knows_no_cordoned_directories(cluster: Any) -> None:
 
 def test_who_is_not_registered_cannot_be_unregistered(cluster: Any) -> None:
     with pytest.raises(BrokerNotRegistered):
-        brokers.unregister(cluster.image, 2)
-    cluster.do(brokers.unregister(cluster.image, 1))
+        brokers.unregister(cluster.image, 2, cluster.context)
+    cluster.do(brokers.unregister(cluster.image, 1, cluster.context))
     with pytest.raises(BrokerNotRegistered):
-        brokers.unregister(cluster.image, 1)
+        brokers.unregister(cluster.image, 1, cluster.context)
 
 
 def test_one_in_service_is_not_unfenced_again(cluster: Any) -> None:
-    assert brokers.unfence(cluster.image, 1, cluster.epochs[1]).records == ()
+    assert brokers.unfence(cluster.image, 1, cluster.epochs[1], cluster.context).records == ()
 
 
 def test_an_old_cluster_knows_no_directories(make_cluster: Any) -> None:
     cluster = make_cluster()
     old = replace(cluster.image, features={"metadata.version": 10})
-    (record,) = brokers.register(old, REGISTRATION).records
+    (record,) = brokers.register(old, REGISTRATION, cluster.context).records
     assert isinstance(record, RegisterBrokerRecord)
     assert record.log_dirs == ()
 
@@ -242,7 +257,7 @@ def test_an_old_cluster_knows_no_directories(make_cluster: Any) -> None:
 def test_blocks_of_producer_ids(cluster: Any) -> None:
     for first in (0, 1000, 2000):
         decision = producer_ids.allocate(cluster.image, 1, cluster.epochs[1])
-        assert decision.reply == (first, 1000)
+        assert decision.response == (first, 1000)
         assert decision.records == (
             ProducerIdsRecord(broker_id=1, broker_epoch=cluster.epochs[1], next_producer_id=first + 1000),
         )
@@ -278,7 +293,7 @@ def test_replicas_that_it_has_not(make_cluster: Any) -> None:
     ]
     decision = directories.assign(cluster.image, 1, cluster.epochs[1], told)
     assert decision.records == ()
-    assert [each.error and each.error.code for each in decision.reply] == [
+    assert [each.error and each.error.code for each in decision.response] == [
         ErrorCode.NOT_LEADER_OR_FOLLOWER,
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.UNKNOWN_TOPIC_ID,
@@ -346,3 +361,44 @@ def test_eligible_leaders_pin_min_insync_replicas(cluster: Any) -> None:
     old = replace(cluster.image, features={"metadata.version": 22})
     with pytest.raises(InvalidUpdateVersion):
         features.update(old, [FeatureUpdate(name, 1)])
+
+
+# --- many partitions
+
+
+def test_only_partitions_of_the_broker_are_looked_at(make_cluster: Any) -> None:
+    cluster = make_cluster(1, 2, 3)
+    for name, replicas in (("a", (1, 2)), ("b", (2, 3)), ("c", (3, 1))):
+        cluster.create(name, -1, assignments=[(0, replicas), (1, replicas)])
+    image = cluster.image
+    assert [(topic.name, numbers) for topic, numbers in image.topics.on_broker(1)] == [("a", (0, 1)), ("c", (0, 1))]
+    cluster.do(brokers.fence(image, 1, cluster.epochs[1], cluster.context))
+    assert [partition(cluster, name).leader for name in "abc"] == [2, 2, 3]
+    assert [partition(cluster, name).isr for name in "abc"] == [(2,), (2, 3), (3,)]
+
+
+def test_the_last_broker_keeps_what_it_leads(cluster: Any) -> None:
+    """Nobody could lead it meanwhile: two records for each partition would say nothing."""
+    cluster.create("orders", 3)
+    records = brokers.shut_down(cluster.image, 1, cluster.epochs[1], cluster.context).records
+    assert [type(each).__name__ for each in records] == ["BrokerRegistrationChangeRecord"] * 2
+
+
+def test_nobody_leads_what_the_last_broker_kept_before_it_is_back(make_cluster: Any) -> None:
+    cluster = make_cluster(1, 2)
+    cluster.create("orders", -1, assignments=[(0, (1, 2))])
+    for broker in (2, 1):
+        cluster.do(brokers.fence(cluster.image, broker, cluster.epochs[broker], cluster.context))
+    assert (partition(cluster).leader, partition(cluster).isr) == (1, (1,))
+    cluster.add_broker(2)
+    assert partition(cluster).leader == -1, "only the other one was in sync"
+    cluster.add_broker(1)
+    assert (partition(cluster).leader, partition(cluster).isr) == (1, (1,))
+
+
+def test_a_broker_that_comes_back_without_a_word_is_led_for_by_others(make_cluster: Any) -> None:
+    """It was not fenced: its new incarnation is the first that is heard of its end."""
+    cluster = make_cluster(1, 2)
+    cluster.create("orders", -1, assignments=[(0, (1, 2))])
+    cluster.add_broker(1, unfence=False)
+    assert (partition(cluster).leader, partition(cluster).isr) == (2, (2,))

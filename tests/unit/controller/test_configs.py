@@ -63,7 +63,7 @@ def test_what_is_set_already_is_not_written_again(topic: Any) -> None:
 def test_validate_only_writes_nothing(topic: Any) -> None:
     change = Alteration(ORDERS, [set_to("retention.ms", "6")])
     decision = configs.alter(topic.image, [change], topic.context, validate_only=True)
-    assert (decision.records, decision.reply) == ((), ((ORDERS, None),))
+    assert (decision.records, decision.response) == ((), ((ORDERS, None),))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_resource_or_a_setting_that_is_named_twice(topic: Any) -> None:
     twice = [Alteration(ORDERS, [set_to("retention.ms", "1")])] * 2
     decision = configs.alter(topic.image, twice, topic.context)
     assert decision.records == ()
-    assert [each.error and each.error.code for each in decision.reply] == [ErrorCode.INVALID_REQUEST]
+    assert [each.error and each.error.code for each in decision.response] == [ErrorCode.INVALID_REQUEST]
 
 
 def test_one_bad_resource_does_not_hurt_the_others(topic: Any) -> None:
@@ -143,7 +143,7 @@ def test_replacing_all_of_them(topic: Any) -> None:
 def test_replacements_that_are_refused(topic: Any, given: list[tuple[str, str | None]], expected: ErrorCode) -> None:
     decision = configs.replace(topic.image, [Replacement(ORDERS, given)], topic.context)
     assert decision.records == ()
-    assert [each.error and each.error.code for each in decision.reply] == [expected]
+    assert [each.error and each.error.code for each in decision.response] == [expected]
 
 
 def test_min_insync_replicas_clears_eligible_leaders(topic: Any) -> None:

@@ -35,7 +35,7 @@ def alter(cluster: Any, replicas: tuple[int, ...] | None, number: int = 0, *, ma
 
 
 def fence(cluster: Any, broker_id: int) -> None:
-    cluster.do(brokers.fence(cluster.image, broker_id, cluster.epochs[broker_id]))
+    cluster.do(brokers.fence(cluster.image, broker_id, cluster.epochs[broker_id], cluster.context))
 
 
 def write(cluster: Any, **fields: Any) -> None:

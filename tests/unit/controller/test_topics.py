@@ -30,7 +30,7 @@ def test_records_and_reply_of_a_new_topic(cluster: Any) -> None:
     assert isinstance(first, TopicRecord)
     assert isinstance(setting, ConfigRecord)
     assert [each.partition_id for each in partitions if isinstance(each, PartitionRecord)] == [0, 1]
-    ((name, outcome),) = decision.reply
+    ((name, outcome),) = decision.response
     assert isinstance(outcome, topics.CreatedTopic)
     assert name == "orders"
     assert (outcome.id, outcome.partitions, outcome.replication_factor) == (first.topic_id, 2, 1)
@@ -96,7 +96,7 @@ def test_one_bad_topic_does_not_hurt_the_others(cluster: Any) -> None:
 def test_validate_only_writes_nothing(cluster: Any) -> None:
     decision = topics.create(cluster.image, [NewTopic("orders", 1)], cluster.context, validate_only=True)
     assert decision.records == ()
-    assert isinstance(decision.reply[0].outcome, topics.CreatedTopic)
+    assert isinstance(decision.response[0].outcome, topics.CreatedTopic)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_without_a_broker_in_service_nothing_can_be_placed(make_cluster: Any) ->
 
 
 def test_a_broker_that_shuts_down_gets_no_new_partitions(cluster: Any) -> None:
-    cluster.do(brokers.shut_down(cluster.image, 1, cluster.epochs[1]))
+    cluster.do(brokers.shut_down(cluster.image, 1, cluster.epochs[1], cluster.context))
     assert code(cluster.create("orders")) == ErrorCode.INVALID_REPLICATION_FACTOR
 
 
@@ -189,7 +189,7 @@ def test_a_topic_grows(cluster: Any) -> None:
     by_hand = Growth("orders", 5, [(1,)])
     assert cluster.do(topics.create_partitions(cluster.image, [by_hand]))[0].error is None
     decision = topics.create_partitions(cluster.image, [Growth("orders", 9)], validate_only=True)
-    assert (decision.records, decision.reply) == ((), (("orders", None),))
+    assert (decision.records, decision.response) == ((), (("orders", None),))
 
 
 @pytest.mark.parametrize(
@@ -209,14 +209,14 @@ def test_growth_that_is_refused(cluster: Any, growth: Growth, expected: ErrorCod
     cluster.create("orders", 2)
     decision = topics.create_partitions(cluster.image, [growth])
     assert decision.records == ()
-    assert code(decision.reply[0].error) == expected
+    assert code(decision.response[0].error) == expected
 
 
 def test_a_topic_that_is_named_twice_does_not_grow(cluster: Any) -> None:
     cluster.create("orders", 2)
     decision = topics.create_partitions(cluster.image, [Growth("orders", 3), Growth("orders", 4)])
     assert decision.records == ()
-    assert [code(each.error) for each in decision.reply] == [ErrorCode.INVALID_REQUEST]
+    assert [code(each.error) for each in decision.response] == [ErrorCode.INVALID_REQUEST]
 
 
 # --- deleting
@@ -226,7 +226,7 @@ def test_deleting_by_name_and_by_id(cluster: Any) -> None:
     first, second = cluster.create("a").id, cluster.create("b").id
     decision = topics.delete(cluster.image, [Doomed("a"), Doomed(id=second)], cluster.context)
     assert decision.records == (RemoveTopicRecord(topic_id=first), RemoveTopicRecord(topic_id=second))
-    assert decision.reply == (("a", first, None), ("b", second, None))
+    assert decision.response == (("a", first, None), ("b", second, None))
     cluster.do(decision)
     assert len(cluster.image.topics) == 0
 
@@ -235,7 +235,7 @@ def test_deleting_what_is_not_there(cluster: Any) -> None:
     topic_id = cluster.create("a").id
     doomed = [Doomed("b"), Doomed(id=b"?" * 16), Doomed(), Doomed("a", topic_id), Doomed("a"), Doomed(id=topic_id)]
     decision = topics.delete(cluster.image, doomed, cluster.context)
-    assert [each.error and code(each.error) for each in decision.reply] == [
+    assert [each.error and code(each.error) for each in decision.response] == [
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
         ErrorCode.UNKNOWN_TOPIC_ID,
         ErrorCode.INVALID_REQUEST,
@@ -248,14 +248,14 @@ def test_deleting_what_is_not_there(cluster: Any) -> None:
 def test_the_same_name_twice(cluster: Any) -> None:
     cluster.create("a")
     decision = topics.delete(cluster.image, [Doomed("a"), Doomed("a")], cluster.context)
-    assert (decision.records, len(decision.reply)) == ((), 1)
+    assert (decision.records, len(decision.response)) == ((), 1)
 
 
 def test_the_same_id_twice(cluster: Any) -> None:
     topic_id = cluster.create("a").id
     decision = topics.delete(cluster.image, [Doomed(id=topic_id), Doomed("a"), Doomed(id=topic_id)], cluster.context)
     assert decision.records == ()
-    assert [(each.name, each.error and code(each.error)) for each in decision.reply] == [
+    assert [(each.name, each.error and code(each.error)) for each in decision.response] == [
         (None, ErrorCode.INVALID_REQUEST),
         ("a", ErrorCode.INVALID_REQUEST),
     ]

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import Executor
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,7 +14,11 @@ from odradek.quorum.opening import MetadataSetting
 from support.clock import ManualClock
 from support.disk import FaultyDisk
 from support.logs import open_dirs, setting
+from support.metadata import a_publisher
 from support.pool import ManualPool
+
+if TYPE_CHECKING:
+    from odradek.quorum.publisher import MetadataPublisher
 
 CLUSTER_ID = "abcdefghijklmnopqrstuQ"
 
@@ -26,6 +30,8 @@ class Node:
         self.files = files
         self.clock = clock
         self.paths = paths
+        self.publisher_of_next: MetadataPublisher | None = None
+        """What the next opening publishes to, in place of one that must not fail."""
         self._numbers = count(1000)
 
     def new_uuid(self) -> bytes:
@@ -37,7 +43,9 @@ class Node:
     def open(self, pool: Executor | None = None, **settings: Any) -> MetadataLog:
         self.dirs = open_dirs(self.files, *self.paths, given=setting(clock=self.clock))
         given = MetadataSetting(**({"node_id": 1} | settings))
-        self.metadata = MetadataLog.open(self.dirs.dirs[0], given, ManualPool() if pool is None else pool)
+        self.publisher = self.publisher_of_next or a_publisher()
+        pool = ManualPool() if pool is None else pool  # an empty one is false
+        self.metadata = MetadataLog.open(self.dirs.dirs[0], given, pool, self.publisher)
         return self.metadata
 
     def close(self) -> None:

@@ -7,17 +7,19 @@ from typing import Any
 import pytest
 
 from odradek.controller import brokers
+from odradek.controller.context import Context
 from odradek.metadata.features import NEW_CLUSTER, SUPPORTED, record_version
 from odradek.metadata.image import EMPTY, Endpoint, Image, QuotaKey, ResourceType, ScramKey
 from odradek.metadata.replay import Batch, Replay, image_of
 from odradek.metadata.snapshot import records_of
 from odradek.metadata.uuids import to_text
+from odradek.metadata.voters import STATIC
 from odradek.model.numbers import Offset
 from odradek.process.files import OsFiles
 from odradek.quorum import batches, snapshot_file
-from odradek.quorum.voters import STATIC
 from odradek.records.record import read_records
 from odradek.wire.stored import read_metadata_record, write_metadata_record
+from support.metadata import commit_now
 
 METADATA = Path("d1") / "__cluster_metadata-0"
 TOPIC_IDS = {
@@ -68,7 +70,7 @@ def test_every_snapshot_says_what_the_log_says_up_to_there(golden_data: Path, st
         snapshot = snapshot_file.parse_name(file.name)
         assert snapshot is not None
         content = snapshot_file.parse(file.read_bytes(), str(file))
-        assert content.voters == STATIC
+        assert content.image(snapshot).voters == STATIC
         assert comparable(content.image(snapshot)) == comparable(replayed(history, snapshot.end_offset)), file.name
 
 
@@ -79,7 +81,7 @@ def test_our_snapshot_has_the_records_of_kafkas(golden_data: Path, state: str) -
         assert snapshot is not None
         content = snapshot_file.parse(file.read_bytes(), str(file))
         image = content.image(snapshot)
-        ours = b"".join(snapshot_file.parts(image, content.voters, content.timestamp))
+        ours = b"".join(snapshot_file.parts(image, content.timestamp))
         again = snapshot_file.parse(ours, "ours")
         assert again.records == content.records, "the same records, in the same order"
         assert again.image(snapshot) == image
@@ -148,9 +150,10 @@ def test_it_can_be_led_and_opened_again(opened: Any) -> None:
     assert metadata.epoch == before.epoch
     directories = before.brokers[1].directories
     registration = brokers.Registration(1, b"i" * 16, {"PLAINTEXT": Endpoint("h", 1)}, directories)
-    decision = brokers.register(metadata.latest, registration)
-    metadata.commit_now(decision.records)
-    metadata.commit_now(brokers.unfence(metadata.latest, 1, decision.reply).records)
+    context = Context(lambda: b"n" * 16)
+    decision = brokers.register(metadata.latest, registration, context)
+    commit_now(metadata, decision.records)
+    commit_now(metadata, brokers.unfence(metadata.latest, 1, decision.response, context).records)
     metadata.write_snapshot_now()
     now: Image = metadata.image
     for topic in now.topics:

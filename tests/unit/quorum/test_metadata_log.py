@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from odradek.metadata.decision import Decision
 from odradek.metadata.draft import Inconsistent
 from odradek.metadata.features import NEW_CLUSTER
 from odradek.metadata.image import Image
-from odradek.model.errors import CorruptFile, InvalidConfig, InvalidTopic, StorageFailed
+from odradek.model.errors import CorruptFile, InvalidConfig, StorageFailed
 from odradek.model.numbers import LeaderEpoch
 from odradek.quorum import vote_file
+from odradek.quorum.publisher import MetadataListener
 from odradek.storage import partition_metadata
 from odradek.wire.records.metadata import BeginTransactionRecord, RemoveTopicRecord, TopicRecord
 from support.disk import Died, FaultyDisk, Op
+from support.metadata import commit_now
 from support.pool import ManualPool
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def test_every_start_begins_an_epoch(node: Any) -> None:
     for epoch in (1, 2, 3):
         metadata = node.open()
         assert metadata.epoch == epoch
-        metadata.commit_now([topic(f"t{epoch}")])
+        commit_now(metadata, [topic(f"t{epoch}")])
         assert metadata.image.epoch == epoch
         node.close()
     assert names(node.open().image) == ["t1", "t2", "t3"]
@@ -92,7 +93,7 @@ def test_a_larger_quorum_is_refused(node: Any, disk: FaultyDisk) -> None:
 
 def test_the_same_after_a_clean_stop_and_after_a_crash(node: Any, disk: FaultyDisk) -> None:
     metadata = node.open()
-    metadata.commit_now([topic("a"), topic("b")])
+    commit_now(metadata, [topic("a"), topic("b")])
     before = metadata.image
     node.close()
     metadata = node.open()
@@ -111,11 +112,11 @@ def test_a_log_that_starts_late_without_a_snapshot_is_refused(node: Any, disk: F
 
 def test_an_unfinished_transaction_is_aborted_by_the_next_leader(node: Any) -> None:
     metadata = node.open()
-    metadata.commit_now([topic("kept"), BeginTransactionRecord(), topic("lost")])
+    commit_now(metadata, [topic("kept"), BeginTransactionRecord(), topic("lost")])
     assert names(metadata.image) == ["kept"]
     node.close()
     metadata = node.open()
-    metadata.commit_now([topic("later")])
+    commit_now(metadata, [topic("later")])
     assert names(metadata.image) == ["kept", "later"]
 
 
@@ -126,7 +127,8 @@ def test_records_show_when_they_are_synced(node: Any) -> None:
     pool = ManualPool()
     metadata: MetadataLog = node.open(pool)
     seen: list[list[str]] = []
-    metadata.subscribe(lambda _, image: seen.append(names(image)))
+    listener = MetadataListener("names", lambda _, image: seen.append(names(image)))
+    node.publisher.begin([listener], metadata.image)
 
     async def story() -> None:
         waiting = asyncio.ensure_future(metadata.commit([topic("a")]))
@@ -147,7 +149,8 @@ def test_one_sync_serves_many_and_all_are_told_in_order(node: Any, disk: FaultyD
     pool = ManualPool()
     metadata: MetadataLog = node.open(pool)
     created: list[str] = []
-    metadata.subscribe(lambda delta, _: created.extend(each.name for each in delta.topics.created))
+    listener = MetadataListener("names", lambda delta, _: created.extend(each.name for each in delta.topics.created))
+    node.publisher.begin([listener], metadata.image)
 
     async def story() -> None:
         waiting = [asyncio.ensure_future(metadata.commit([topic(f"t{number}")])) for number in range(20)]
@@ -181,49 +184,32 @@ def test_what_is_appended_is_committed_though_nobody_waits_any_more(node: Any) -
     tell(story())
 
 
-def test_a_command_sees_what_is_not_yet_committed(node: Any) -> None:
+def test_a_commit_of_nothing_waits_for_what_is_appended(node: Any) -> None:
+    """Whoever answers by the latest image answers when all of it is committed."""
     pool = ManualPool()
     metadata: MetadataLog = node.open(pool)
 
-    def create(image: Image) -> Decision[str]:
-        return Decision((), "taken") if "a" in image.topics else Decision((topic("a"),), "made")
-
     async def story() -> None:
-        waiting = [asyncio.ensure_future(metadata.perform(create)) for _ in range(2)]
+        waiting = [asyncio.ensure_future(metadata.commit(records)) for records in ([topic("a")], [])]
         await let_others_run()
-        assert not any(each.done() for each in waiting), "nor may the second answer: what it saw could still be lost"
+        assert not any(each.done() for each in waiting), "what the second saw could still be lost"
         pool.run_next()
         await let_others_run()
         if len(pool):
             pool.run_next()
-        assert await asyncio.gather(*waiting) == ["made", "taken"]
-        assert await metadata.perform(create) == "taken"
+        assert [names(image) for image in await asyncio.gather(*waiting)] == [["a"], ["a"]]
+        assert await metadata.commit([]) is metadata.image
 
     tell(story())
-
-
-def test_a_command_that_refuses_writes_nothing(node: Any) -> None:
-    metadata: MetadataLog = node.open()
-    end = metadata.latest.end_offset
-
-    def refuse(_: Image) -> Decision[None]:
-        raise InvalidTopic("no")
-
-    async def story() -> None:
-        with pytest.raises(InvalidTopic):
-            await metadata.perform(refuse)
-
-    tell(story())
-    assert metadata.latest.end_offset == end
 
 
 def test_a_record_that_does_not_fit_does_not_get_into_the_log(node: Any) -> None:
     metadata: MetadataLog = node.open()
     before = metadata.latest
     with pytest.raises(Inconsistent):
-        metadata.commit_now([topic("a"), RemoveTopicRecord(topic_id=b"?" * 16)])
+        commit_now(metadata, [topic("a"), RemoveTopicRecord(topic_id=b"?" * 16)])
     assert metadata.latest is before
-    metadata.commit_now([topic("a")])
+    commit_now(metadata, [topic("a")])
     node.close()
     assert names(node.open().image) == ["a"]
 
@@ -250,7 +236,7 @@ def test_a_failed_write_leaves_the_latest_image_as_it_was(node: Any, disk: Fault
     metadata: MetadataLog = node.open()
     disk.fail_next(Op.WRITE, on=".log")
     with pytest.raises(StorageFailed):
-        metadata.commit_now([topic("a")])
+        commit_now(metadata, [topic("a")])
     assert names(metadata.latest) == []
 
 
@@ -266,7 +252,7 @@ def test_what_was_committed_survives_power_loss(node: Any, disk: FaultyDisk, see
         assert set(committed) <= set(names(metadata.image))
         for number in range(rng.randrange(6)):
             name = f"t{round_number}-{number}"
-            metadata.commit_now([topic(name)])
+            commit_now(metadata, [topic(name)])
             committed.append(name)
             if rng.random() < 0.4:
                 metadata.write_snapshot_now()
@@ -288,7 +274,7 @@ def test_death_at_any_change_of_the_first_start_is_met_by_the_next(node: Any, di
             attempt.crash()
             metadata = node.open()
             assert metadata.image.features == NEW_CLUSTER
-            metadata.commit_now([topic("a")])
+            commit_now(metadata, [topic("a")])
             node.close()
             assert names(node.open().image) == ["a"]
         else:

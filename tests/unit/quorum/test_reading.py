@@ -8,6 +8,7 @@ from odradek.model.errors import CorruptBatch
 from odradek.quorum.reading import read_metadata
 from odradek.wire.records.metadata import TopicRecord
 from support.disk import FaultyDisk
+from support.metadata import commit_now
 
 DIRECTORY = "/data/__cluster_metadata-0"
 LOG = f"{DIRECTORY}/00000000000000000000.log"
@@ -22,10 +23,10 @@ def written(node: Any, disk: FaultyDisk) -> FaultyDisk:
     """A log of four topics, with a snapshot of the first two."""
     metadata = node.open()
     for name in ("a", "b"):
-        metadata.commit_now((topic(name),))
+        commit_now(metadata, (topic(name),))
     metadata.write_snapshot_now()
     for name in ("c", "d"):
-        metadata.commit_now((topic(name),))
+        commit_now(metadata, (topic(name),))
     node.close()
     return disk
 
@@ -46,7 +47,7 @@ def test_it_is_what_a_node_finds(written: FaultyDisk, node: Any) -> None:
     found = read_metadata(written, DIRECTORY)
     assert written.tree() == before
     assert found.static_voters == (1,)
-    assert found.voters.kraft_version == 0
+    assert found.image.voters.kraft_version == 0
     opened = node.open()
     assert found.image.topics.names == opened.image.topics.names
     assert found.image.features == opened.image.features

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from odradek.metadata.bootstrap import feature_records
 from odradek.metadata.image import Image
+from odradek.metadata.voters import STATIC, Voters
 from odradek.model.errors import CorruptFile, InvalidConfig, StorageFailed, UnsupportedVersion
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.quorum import batches, snapshot_file
 from odradek.quorum.batches import Place
 from odradek.quorum.snapshot_file import SnapshotId
-from odradek.quorum.voters import STATIC, Voters
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.storage.log import Origin
@@ -30,6 +30,7 @@ from odradek.wire.records.control import (
 from odradek.wire.records.metadata import BeginTransactionRecord, EndTransactionRecord, TopicRecord
 from support.clock import ManualClock
 from support.disk import Died, FaultyDisk, Op
+from support.metadata import commit_now
 from support.pool import ManualPool
 from support.waiting import until
 
@@ -61,11 +62,11 @@ def logs(disk: FaultyDisk) -> list[str]:
 
 def test_a_snapshot_is_what_the_next_start_begins_with(node: Any, disk: FaultyDisk) -> None:
     metadata: MetadataLog = node.open()
-    metadata.commit_now([topic("a")])
+    commit_now(metadata, [topic("a")])
     snapshot = metadata.write_snapshot_now()
     assert snapshot == SnapshotId(metadata.image.end_offset, metadata.epoch)
     assert checkpoints(disk) == [f"{11:020d}-{1:010d}.checkpoint"]
-    metadata.commit_now([topic("b")])
+    commit_now(metadata, [topic("b")])
     before = metadata.image
     node.close()
     metadata = node.open(log_max_record_bytes_between_snapshots=400)
@@ -78,7 +79,7 @@ def test_a_snapshot_is_what_the_next_start_begins_with(node: Any, disk: FaultyDi
 def test_a_snapshot_that_is_not_whole_is_set_aside(node: Any, disk: FaultyDisk) -> None:
     metadata: MetadataLog = node.open()
     metadata.write_snapshot_now()
-    metadata.commit_now([topic("a")])
+    commit_now(metadata, [topic("a")])
     metadata.write_snapshot_now()
     node.close()
     older, newer = checkpoints(disk)
@@ -100,7 +101,7 @@ def test_what_a_crash_left_unfinished_is_removed(node: Any, disk: FaultyDisk) ->
 
 def test_death_while_a_snapshot_is_written(node: Any, disk: FaultyDisk) -> None:
     metadata: MetadataLog = node.open()
-    metadata.commit_now([topic("a")])
+    commit_now(metadata, [topic("a")])
     node.close()
     whole = disk.copy()
     for number in range(1, 30):
@@ -123,7 +124,7 @@ def test_death_while_a_snapshot_is_written(node: Any, disk: FaultyDisk) -> None:
 
 def test_a_snapshot_past_the_end_of_the_log_replaces_it(node: Any, disk: FaultyDisk) -> None:
     metadata: MetadataLog = node.open()
-    metadata.commit_now([topic("a")])
+    commit_now(metadata, [topic("a")])
     metadata.write_snapshot_now()
     node.close()
     log = f"{DIRECTORY}/{0:020d}.log"
@@ -136,7 +137,7 @@ def test_a_snapshot_past_the_end_of_the_log_replaces_it(node: Any, disk: FaultyD
     metadata = node.open()
     assert names(metadata.image) == ["a"]
     assert metadata.epoch == 2
-    metadata.commit_now([topic("b")])
+    commit_now(metadata, [topic("b")])
     node.close()
     assert names(node.open().image) == ["a", "b"]
     assert logs(disk) == [f"{11:020d}.log"]
@@ -149,7 +150,7 @@ def test_a_snapshot_is_due_by_size(node: Any) -> None:
     metadata: Any = node.open(log_max_record_bytes_between_snapshots=1000)
     assert not metadata.snapshot_due
     for number in range(12):
-        metadata.commit_now([topic(f"t{number}")])
+        commit_now(metadata, [topic(f"t{number}")])
     assert metadata.snapshot_due
     metadata.write_snapshot_now()
     assert not metadata.snapshot_due
@@ -168,21 +169,21 @@ def test_a_snapshot_is_due_by_age_if_there_is_anything_new(node: Any, clock: Man
 def test_what_was_written_before_a_restart_counts(node: Any) -> None:
     metadata: MetadataLog = node.open()
     for number in range(12):
-        metadata.commit_now([topic(f"t{number}")])
+        commit_now(metadata, [topic(f"t{number}")])
     node.close()
     assert node.open(log_max_record_bytes_between_snapshots=1000).snapshot_due
 
 
 def test_no_snapshot_within_a_transaction(node: Any) -> None:
     metadata: MetadataLog = node.open(log_max_record_bytes_between_snapshots=1)
-    metadata.commit_now([BeginTransactionRecord(), topic("a")])
+    commit_now(metadata, [BeginTransactionRecord(), topic("a")])
     assert not metadata.snapshot_due
 
 
 def test_no_snapshot_within_a_transaction_whose_end_is_not_committed(node: Any) -> None:
     pool = ManualPool()
     metadata: MetadataLog = node.open(pool, log_max_record_bytes_between_snapshots=1)
-    metadata.commit_now([BeginTransactionRecord(), topic("a")])
+    commit_now(metadata, [BeginTransactionRecord(), topic("a")])
 
     async def story() -> None:
         waiting = asyncio.ensure_future(metadata.commit([EndTransactionRecord()]))
@@ -224,7 +225,7 @@ def test_a_disk_that_fails_takes_the_directory_out_of_service(node: Any, disk: F
     with pytest.raises(StorageFailed):
         asyncio.run(metadata.maintain())
     with pytest.raises(StorageFailed):
-        metadata.commit_now([topic("a")])
+        commit_now(metadata, [topic("a")])
     assert disk.handles[f"{DIRECTORY}/{10:020d}-{1:010d}.checkpoint.part"] == 0
 
 
@@ -233,7 +234,7 @@ def test_a_disk_that_fails_takes_the_directory_out_of_service(node: Any, disk: F
 
 def grow(metadata: "MetadataLog", rounds: int) -> None:
     for number in range(rounds):
-        metadata.commit_now([topic(f"t{metadata.epoch}-{number}-{each}") for each in range(3)])
+        commit_now(metadata, [topic(f"t{metadata.epoch}-{number}-{each}") for each in range(3)])
         metadata.write_snapshot_now()
 
 
@@ -256,7 +257,7 @@ def test_snapshots_go_by_age(node: Any, disk: FaultyDisk, clock: ManualClock) ->
     metadata: MetadataLog = node.open(max_retention_ms=1000, log_max_snapshot_interval_ms=0)
     grow(metadata, 2)
     clock.advance(600)
-    metadata.commit_now([topic("later")])
+    commit_now(metadata, [topic("later")])
     metadata.write_snapshot_now()
     asyncio.run(metadata.maintain())
     assert len(checkpoints(disk)) == 3
@@ -363,7 +364,7 @@ def test_voters_go_from_the_first_snapshot_into_the_log_and_into_later_ones(node
     assert b'"data_version":1' in disk.read_whole(f"{DIRECTORY}/quorum-state")
     snapshot = metadata.write_snapshot_now()
     content = snapshot_file.parse(disk.read_whole(f"{DIRECTORY}/{snapshot.name}"), "f")
-    assert content.voters == voters(1)
+    assert content.image(snapshot).voters == metadata.image.voters == voters(1)
     node.close()
     metadata = node.open()
     assert metadata.image.offset == 9 + 2 + 1, "they are not written again"

@@ -46,7 +46,7 @@ class ApiVersions:
         )
 
     def _finalized(self) -> tuple[FinalizedFeatureKey, ...]:
-        levels = {**self._broker.image.features, KRAFT_VERSION: self._broker.kraft_version}
+        levels = {**self._broker.image.features, KRAFT_VERSION: self._broker.image.voters.kraft_version}
         return tuple(
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
             for name, level in levels.items()

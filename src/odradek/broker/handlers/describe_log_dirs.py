@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.metadata.uuids import from_text
 from odradek.model.errors import StorageFailed
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage.log import Log
@@ -70,7 +69,7 @@ class DescribeLogDirs:
             topics=self._topics(log_dir, wanted),
             total_bytes=space.total_bytes,
             usable_bytes=space.usable_bytes,
-            is_cordoned=self._is_cordoned(log_dir),
+            is_cordoned=log_dir.path in self._logs.cordoned,
         )
 
     def _topics(self, log_dir: LogDir, wanted: set[TopicPartition] | None) -> tuple[DescribeLogDirsTopic, ...]:
@@ -96,12 +95,6 @@ class DescribeLogDirs:
             offset_lag=lag,
             is_future_key=is_future,
         )
-
-    def _is_cordoned(self, log_dir: LogDir) -> bool:
-        me = self._broker.image.brokers.get(self._broker.node_id)
-        if me is None or not me.cordoned_directories or log_dir.meta is None or log_dir.meta.directory_id is None:
-            return False
-        return from_text(log_dir.meta.directory_id) in me.cordoned_directories
 
 
 def _failed(path: str) -> DescribeLogDirsResult:

@@ -65,7 +65,7 @@ class DescribeQuorum:
 
     def _me(self, *, has_directory: bool) -> ReplicaState:
         """A leader is up to date with itself at any time."""
-        record, now = self._metadata.voters.record, self._clock.now_ms()
+        record, now = self._metadata.image.voters.record, self._clock.now_ms()
         return ReplicaState(
             replica_id=self._node_id,
             replica_directory_id=record.voters[0].voter_directory_id if record and has_directory else NO_UUID,
@@ -76,7 +76,7 @@ class DescribeQuorum:
 
     def _nodes(self) -> tuple[Node, ...]:
         """With the addresses that the voters' record has; one that is a quorum by itself needs none."""
-        record = self._metadata.voters.record
+        record = self._metadata.image.voters.record
         endpoints = record.voters[0].endpoints if record else ()
         listeners = tuple(Listener(name=each.name, host=each.host, port=each.port) for each in endpoints)
         return (Node(node_id=self._node_id, listeners=listeners),)

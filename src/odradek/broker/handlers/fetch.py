@@ -13,7 +13,7 @@ from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.sending import PinnedSlice
 from odradek.broker.waiting import Awaited, WaitingFetch
 from odradek.model.error_code import ErrorCode
-from odradek.model.errors import BrokerError, FencedLeaderEpoch, OffsetOutOfRange
+from odradek.model.errors import BrokerError, FencedLeaderEpoch, NotLeaderOrFollower, OffsetOutOfRange
 from odradek.model.numbers import NO_OFFSET, LeaderEpoch, Offset
 from odradek.model.settings import INT_MAX
 from odradek.process.files import NotCached
@@ -55,10 +55,6 @@ class _Read(NamedTuple):
     def is_urgent(self) -> bool:
         """Whether the client has to hear of it at once."""
         return self.error is not None or self.diverging is not None
-
-
-class NotLeaderOrFollower(BrokerError):
-    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 class _Terms(NamedTuple):

@@ -1,88 +1,68 @@
 """IncrementalAlterConfigs, versions 0 and 1: changes some settings of a resource, and leaves the others.
 
-Levels of loggers are of this node, and not in the metadata.
+The broker checks changes of brokers' settings against its own, and changes the levels of its loggers, which are not in
+the metadata; the rest is the controller's.
 """
 
 from collections import Counter
 
+from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.cordons import Cordons
 from odradek.broker.live_changes import check_change
 from odradek.broker.loggers import Loggers
 from odradek.broker.settings import Settings
 from odradek.controller import configs
-from odradek.controller.configs import Alteration, Change
-from odradek.controller.context import ContextOf
+from odradek.controller.apis.incremental_alter_configs import alteration, response_of
+from odradek.controller.configs import Alteration, Altered
+from odradek.controller.controller import Controller
 from odradek.metadata.image import ConfigResource, ResourceType
 from odradek.model.errors import BrokerError
-from odradek.quorum.metadata_log import MetadataLog
 from odradek.wire.messages.incremental_alter_configs import (
-    AlterConfigsResource,
     AlterConfigsResourceResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
+from odradek.wire.schema import replace
 
 VERSIONS = (0, 1)
 
 
 class IncrementalAlterConfigs:
-    def __init__(
-        self, metadata: MetadataLog, context: ContextOf, settings: Settings, loggers: Loggers, cordons: Cordons
-    ) -> None:
-        self._metadata = metadata
-        self._context = context
+    def __init__(self, controller: Controller, broker: Broker, settings: Settings, loggers: Loggers) -> None:
+        self._controller = controller
+        self._broker = broker
         self._settings = settings
         self._loggers = loggers
-        self._cordons = cordons
 
-    async def handle(self, _call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
-        outcomes: dict[ConfigResource, BrokerError | None] = {}
-        asked = Counter(map(_resource, request.resources))
-        wanted = []
-        for each in request.resources:
-            resource = _resource(each)
-            changes = [Change(config.name, config.config_operation, config.value) for config in each.configs]
+    async def handle(self, call: Call, request: IncrementalAlterConfigsRequest) -> IncrementalAlterConfigsResponse:
+        wanted = list(map(alteration, request.resources))
+        times = Counter(each.resource for each in wanted)
+        responses: dict[ConfigResource, AlterConfigsResourceResponse] = {}
+        left = []
+        for asked, each in zip(request.resources, wanted, strict=True):
             try:
-                if asked[resource] == 1:  # else the controller refuses
-                    self._check(resource, changes, validate_only=request.validate_only)
-                if resource.type == ResourceType.BROKER_LOGGER and asked[resource] == 1:
-                    outcomes[resource] = None
+                if times[each.resource] > 1:
+                    left.append(asked)  # which the controller refuses
+                elif self._is_left(each, validate_only=request.validate_only):
+                    left.append(asked)
                 else:
-                    wanted.append(Alteration(resource, changes))
+                    responses[each.resource] = response_of(Altered(each.resource, None))
             except BrokerError as error:
-                outcomes[resource] = error
-        try:
-            altered = await self._metadata.perform(
-                lambda image: configs.alter(image, wanted, self._context(image), validate_only=request.validate_only)
-            )
-            outcomes |= altered
-            await self._cordons.follow()
-        except BrokerError as error:
-            outcomes |= {each.resource: error for each in wanted}
-        return IncrementalAlterConfigsResponse(responses=tuple(_result(each, outcomes) for each in request.resources))
+                responses[each.resource] = response_of(Altered(each.resource, error))
+        request = replace(request, resources=tuple(left))
+        response = await self._controller.ask(request, call.request_context())
+        assert isinstance(response, IncrementalAlterConfigsResponse)
+        responses |= {ConfigResource(each.resource_type, each.resource_name): each for each in response.responses}
+        return IncrementalAlterConfigsResponse(responses=tuple(responses[each.resource] for each in wanted))
 
-    def _check(self, resource: ConfigResource, changes: list[Change], *, validate_only: bool) -> None:
-        """What this broker itself has to say, and has to do."""
+    def _is_left(self, wanted: Alteration, *, validate_only: bool) -> bool:
+        """Whether the controller is to do it; what this broker has to do and to check is done then."""
+        resource, changes = wanted
         if resource.type == ResourceType.BROKER_LOGGER:
             self._settings.check_this(resource.name)
             self._loggers.change(changes, validate_only=validate_only)
-        elif resource.type == ResourceType.BROKER:
-            image = self._metadata.latest
-            check_change(self._settings, image, resource, configs.values_of(image, Alteration(resource, changes)))
-
-
-def _resource(each: AlterConfigsResource) -> ConfigResource:
-    return ConfigResource(each.resource_type, each.resource_name)
-
-
-def _result(
-    asked: AlterConfigsResource, outcomes: dict[ConfigResource, BrokerError | None]
-) -> AlterConfigsResourceResponse:
-    error = outcomes[_resource(asked)]
-    return AlterConfigsResourceResponse(
-        error_code=error.code if error else 0,
-        error_message=str(error) if error else None,
-        resource_type=asked.resource_type,
-        resource_name=asked.resource_name,
-    )
+            return False
+        if resource.type == ResourceType.BROKER:
+            image = self._broker.image
+            check_change(self._settings, image, resource, configs.values_of(image, wanted))
+        return True

@@ -4,12 +4,7 @@ from odradek.broker.quotas.bucket import TokenBucket
 from odradek.broker.quotas.limits import Client, Limits
 from odradek.broker.quotas.rate import NowMs, Windows
 from odradek.broker.quotas.sensors import Sensors
-from odradek.model.error_code import ErrorCode
-from odradek.model.errors import BrokerError
-
-
-class ThrottlingQuotaExceeded(BrokerError):
-    code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+from odradek.model.errors import ThrottlingQuotaExceeded
 
 
 class MutationAccount:

@@ -90,7 +90,7 @@ def _check_features(node: Node) -> Iterator[Finding]:
 
 def _check_voters(node: Node) -> Iterator[Finding]:
     try:
-        node.metadata.voters.check(node.id, node.metadata.static_voters)
+        node.metadata.image.voters.check(node.id, node.metadata.static_voters)
     except InvalidConfig as error:
         yield _error(_metadata_path(node), str(error))
 

@@ -60,7 +60,7 @@ def settings(node: Node, wanted: Addresses) -> dict[str, str]:
         "inter.broker.listener.name": listeners[0].name,
         "controller.listener.names": _CONTROLLER,
     }
-    if node.metadata.voters.kraft_version:
+    if node.metadata.image.voters.kraft_version:
         given["controller.quorum.bootstrap.servers"] = str(controller)
     else:
         given["controller.quorum.voters"] = f"{node.id}@{controller}"
@@ -87,7 +87,7 @@ def _listeners(node: Node, wanted: Address | None) -> list[Listener]:
 
 def _controller(node: Node) -> Address | None:
     """As the log has it, where the voters are kept there."""
-    record = node.metadata.voters.record
+    record = node.metadata.image.voters.record
     for voter in () if record is None else record.voters:
         if voter.voter_id == node.id and voter.endpoints:
             return Address(voter.endpoints[0].host, voter.endpoints[0].port)

@@ -24,7 +24,7 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.machine import Machine
 from odradek.records.batch import Codec
-from odradek.server.apis import Parts, served_by
+from odradek.server.apis import Services, served_by
 from odradek.server.coordinators import Coordinators
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
@@ -109,7 +109,7 @@ class Node:
         loop = SimLoop(self._events, self._enter)  # type: ignore[abstract]  # what is left out nobody calls
         with _inside(loop):
             self._running = _Running(self, loop)
-            self._running.coordinators.begin()
+            self._running.coordinators.begin(self._cluster.image)
         self.watched()
 
     def kill(self, how: str = "killed") -> None:
@@ -166,6 +166,7 @@ class Node:
         broker = Broker(_NODE, "simulated", flusher)
         settings = Settings(_NODE, self._config, TopicConfig())
         replicas = Replicas(broker, running.logs, clock)
+        broker.begin(self._cluster.image)
         replicas.begin(self._cluster.image)
         surroundings = Surroundings(
             clock=clock, flusher=flusher, tasks=cast("Any", loop), read_ahead=self.read_ahead, codec=lambda: Codec.NONE
@@ -173,10 +174,10 @@ class Node:
         ids = cast("ProducerIds", self._ids)
         machine = Machine(files=self.disk, clock=clock, random=self._rng, children=0)
         running.coordinators = Coordinators(broker, settings, surroundings, ids, machine.new_uuid)
-        parts = Parts(
+        parts = Services(
             broker=broker,
             metadata=cast("Any", None),
-            context=cast("Any", None),
+            controller=cast("Any", None),
             settings=settings,
             logs=running.logs,
             pool=cast("Any", None),
@@ -187,7 +188,6 @@ class Node:
             groups=running.coordinators.groups,
             transactions=running.coordinators.transactions,
             markers=running.coordinators.markers,
-            cordons=cast("Any", None),
             moves=cast("Any", None),
         )
         quotas = Quotas(self._config, clock)

@@ -5,8 +5,9 @@ from typing import NamedTuple
 import pytest
 
 from odradek.broker.quotas.limits import Limits
-from odradek.broker.quotas.mutations import MutationRates, ThrottlingQuotaExceeded
+from odradek.broker.quotas.mutations import MutationRates
 from odradek.broker.quotas.rate import Windows
+from odradek.model.errors import ThrottlingQuotaExceeded
 from support.clock import ManualClock
 
 
