@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from odradek.broker.markers import Markers
-from odradek.coordinators.decision import NOTHING
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.offsets.offsets import Offsets
 from odradek.coordinators.groups.offsets.pending import PendingOffsets
+from odradek.coordinators.result import NOTHING
 from odradek.coordinators.transactions import ending, joining, shard
 from odradek.coordinators.transactions.shard import TransactionShard
 from odradek.coordinators.transactions.transaction import Claim, Transaction

@@ -6,10 +6,10 @@ Records go through their bytes before they are replayed, as they would on the wa
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from odradek.coordinators.decision import Asked, Decision, Effect
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.context import Deadline, GroupContext
+from odradek.coordinators.result import CoordinatorResult, Effect, RequestContext
 from odradek.coordinators.timers import Timers
 from odradek.metadata.image import EMPTY
 from odradek.model.broker_config import BrokerConfig
@@ -203,7 +203,7 @@ class ClassicStage:
             assert at is not None, "it waits for ever"
             self.advance(max(at - self.clock.now_ms(), 0))
 
-    def perform(self, decision: Decision) -> None:
+    def perform(self, decision: CoordinatorResult) -> None:
         if decision.records and self.is_full:
             return
         for stored in decision.records:
@@ -228,9 +228,9 @@ class ClassicStage:
         assert isinstance(value, GroupMetadataValue)
         return key, value
 
-    def _asked(self, version: int) -> Asked:
+    def _asked(self, version: int) -> RequestContext:
         self.asked += 1
-        return Asked(self.asked, version, "client", "/127.0.0.1")
+        return RequestContext(self.asked, version, "client", "/127.0.0.1")
 
     def _new_id(self) -> str:
         self._ids += 1

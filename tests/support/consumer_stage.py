@@ -6,10 +6,10 @@ Records go through their bytes before they are replayed, as they would on the wa
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from odradek.coordinators.decision import Asked, Decision, Effect, Stored
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.context import Deadline, GroupContext
+from odradek.coordinators.result import CoordinatorResult, Effect, RequestContext, Stored
 from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import EMPTY, Position
@@ -109,14 +109,14 @@ class ConsumerStage:
 
     def ask(self, request: ConsumerGroupHeartbeatRequest, version: int = 1) -> ConsumerGroupHeartbeatResponse | None:
         """None where no answer comes: the disk is full."""
-        answers = self.perform(self.consumer.heartbeat(Asked(0, version, "client", "/127.0.0.1"), request))
+        answers = self.perform(self.consumer.heartbeat(RequestContext(0, version, "client", "/127.0.0.1"), request))
         if not answers:
             return None
         (answer,) = answers
         assert isinstance(answer, ConsumerGroupHeartbeatResponse)
         return answer
 
-    def perform(self, decision: Decision) -> list[Message]:
+    def perform(self, decision: CoordinatorResult) -> list[Message]:
         """The answers."""
         if decision.records and self.is_full:
             return []

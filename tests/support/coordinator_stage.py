@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any
 
 from odradek.broker.partition import Partition
-from odradek.coordinators.decision import NOTHING, Asked, Decision, Effect, Stored
+from odradek.coordinators.result import NOTHING, CoordinatorResult, Effect, RequestContext, Stored
 from odradek.coordinators.runtime import Runtime, Surroundings
 from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
@@ -55,7 +55,7 @@ class Recorder:
         self.due: list[Any] = []
         self.changes = 0
         self.when_loaded = NOTHING
-        self.when_due: Callable[[Any], Decision] = lambda _: NOTHING
+        self.when_due: Callable[[Any], CoordinatorResult] = lambda _: NOTHING
 
     @property
     def state(self) -> dict[str, int]:
@@ -77,17 +77,17 @@ class Recorder:
     def end_transaction(self, producer_id: ProducerId, *, commit: bool) -> None:
         self.ended.append((producer_id, commit))
 
-    def loaded(self) -> Decision:
+    def loaded(self) -> CoordinatorResult:
         return self.when_loaded
 
     def counts(self) -> dict[str, int]:
         return {"keys": len(self.state)}
 
-    def expired(self, deadline: Any) -> Decision:
+    def expired(self, deadline: Any) -> CoordinatorResult:
         self.due.append(deadline)
         return self.when_due(deadline)
 
-    def topics_changed(self, delta: Delta, image: Image) -> Decision:
+    def topics_changed(self, delta: Delta, image: Image) -> CoordinatorResult:
         self.changes += 1
         return NOTHING
 
@@ -168,8 +168,8 @@ class CoordinatorStage:
     def submit(self, key: str, *records: Stored, answered: bool = True, atomic: bool = True) -> Outcome:
         """A command of `key` that comes to these records, and to an answer."""
         outcome = Outcome()
-        answers = Asked(outcome, 0).answer(HeartbeatResponse()).answers if answered else ()
-        self.runtime.submit(key, outcome, lambda _: Decision(records, answers, atomic))
+        answers = RequestContext(outcome, 0).answer(HeartbeatResponse()).answers if answered else ()
+        self.runtime.submit(key, outcome, lambda _: CoordinatorResult(records, answers, atomic))
         return outcome
 
 

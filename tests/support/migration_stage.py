@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from struct import Struct
 
-from odradek.coordinators.decision import Asked, Decision, Ticket
 from odradek.coordinators.groups.context import Deadline, GroupContext
 from odradek.coordinators.groups.group import GroupKind
 from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.result import CoordinatorResult, RequestContext, Ticket
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.group_config import GroupConfig
@@ -82,11 +82,11 @@ class MigrationStage(ConsumerStage):
         assert answer is None or isinstance(answer, ConsumerGroupHeartbeatResponse)
         return answer
 
-    def asked(self, version: int) -> Asked:
+    def asked(self, version: int) -> RequestContext:
         self._tickets += 1
-        return Asked(self._tickets, version, "client", "/127.0.0.1")
+        return RequestContext(self._tickets, version, "client", "/127.0.0.1")
 
-    def perform(self, decision: Decision) -> list[Message]:
+    def perform(self, decision: CoordinatorResult) -> list[Message]:
         if decision.records and self.is_full:
             return []
         for stored in decision.records:

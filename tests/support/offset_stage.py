@@ -5,9 +5,9 @@ Records go through their bytes before they are replayed, as they would on the wa
 
 from collections.abc import Sequence
 
-from odradek.coordinators.decision import Asked, Decision, Effect
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.result import CoordinatorResult, Effect, RequestContext
 from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import EMPTY, Position
@@ -91,7 +91,7 @@ class OffsetStage:
 
     # --- the log
 
-    def perform(self, decision: Decision) -> Message | None:
+    def perform(self, decision: CoordinatorResult) -> Message | None:
         """Record what was decided; the answer, if there is one."""
         for stored in decision.records:
             value = None if stored.value is None else write_coordinator_value(stored.value, stored.version)
@@ -116,7 +116,7 @@ class OffsetStage:
     def commit(self, *topics: OffsetCommitRequestTopic, version: int = 9, **request: int | str | None) -> Codes:
         asked = {"group_id": GROUP, "member_id": "", "topics": topics, **request}
         answer = self.perform(
-            self.shard.offsets.commit(Asked("ticket", version), OffsetCommitRequest(**asked))  # type: ignore[arg-type]
+            self.shard.offsets.commit(RequestContext("ticket", version), OffsetCommitRequest(**asked))  # type: ignore[arg-type]
         )
         assert isinstance(answer, OffsetCommitResponse)
         return {
@@ -145,7 +145,7 @@ class OffsetStage:
             for name, partitions in topics.items()
         )
         request = OffsetDeleteRequest(group_id=GROUP, topics=wanted)
-        answer = self.perform(self.shard.offsets.delete(Asked("ticket", 0), request))
+        answer = self.perform(self.shard.offsets.delete(RequestContext("ticket", 0), request))
         assert isinstance(answer, OffsetDeleteResponse)
         return answer
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from odradek.coordinators.decision import Asked, Decision
 from odradek.coordinators.errors import CoordinatorLoading
+from odradek.coordinators.result import CoordinatorResult, RequestContext
 from odradek.coordinators.timers import Timers
 from odradek.coordinators.transactions.context import TransactionContext
 from odradek.coordinators.transactions.initializing import check_request
@@ -99,9 +99,9 @@ class TransactionStage:
             transactional_id=transactional_id, **{"transaction_timeout_ms": TIMEOUT_MS, **fields}
         )
 
-        def command() -> Decision:
+        def command() -> CoordinatorResult:
             check_request(request, self.config)
-            return self.shard.init_producer_id(Asked(1, 5), request)
+            return self.shard.init_producer_id(RequestContext(1, 5), request)
 
         answer = self._ask(command)
         return InitProducerIdResponse(error_code=answer) if isinstance(answer, ErrorCode) else answer
@@ -124,7 +124,7 @@ class TransactionStage:
             producer_epoch=who.epoch,
             committed=commit,
         )
-        answer = self._ask(lambda: self.shard.end(Asked(1, version), request))
+        answer = self._ask(lambda: self.shard.end(RequestContext(1, version), request))
         return EndTxnResponse(error_code=answer) if isinstance(answer, ErrorCode) else answer
 
     def begin(self, transactional_id: str = SHOP, **fields: Any) -> Claim:
@@ -133,7 +133,7 @@ class TransactionStage:
         assert told.error_code == ErrorCode.NONE, told
         return Claim(transactional_id, ProducerId(told.producer_id), told.producer_epoch)
 
-    def _ask(self, command: Callable[[], Decision]) -> Any:
+    def _ask(self, command: Callable[[], CoordinatorResult]) -> Any:
         """The answer; the code of an error; None where nobody is answered."""
         try:
             decision = command()
@@ -146,7 +146,7 @@ class TransactionStage:
 
     # --- what is done about it
 
-    def perform(self, decision: Decision) -> None:
+    def perform(self, decision: CoordinatorResult) -> None:
         for key, value, version in decision.records:
             record = write_coordinator_key(key), None if value is None else write_coordinator_value(value, version)
             self.log.append(record)
@@ -157,7 +157,7 @@ class TransactionStage:
 
     def write(self, transaction: Transaction, level: int) -> None:
         """Have it be as if this was recorded."""
-        self.perform(Decision((stored(transaction, level),)))
+        self.perform(CoordinatorResult((stored(transaction, level),)))
 
     def _mark(self, markers: WriteMarkers) -> None:
         left = [each for each in markers.partitions if each in self.broken]

@@ -6,7 +6,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER
-from odradek.coordinators.decision import Asked, Decision
+from odradek.coordinators.result import CoordinatorResult, RequestContext
 from odradek.coordinators.runtime import Runtime, Single, Waiter
 from odradek.coordinators.shard import Shard
 from odradek.model.error_code import ErrorCode
@@ -25,27 +25,31 @@ class Coordinator(Generic[S]):
     def __init__(self, runtime: Runtime[S]) -> None:
         self._runtime = runtime
 
-    def ask(self, call: Call, key: str, command: Callable[[S, Asked], Decision], refusal: Refusal) -> object:
+    def ask(
+        self, call: Call, key: str, command: Callable[[S, RequestContext], CoordinatorResult], refusal: Refusal
+    ) -> object:
         """Have the shard of a key decide; the answer leaves once that is recorded, or when its time comes.
 
         What a handler returns. A BrokerError of the command, or of a coordinator that is not there, becomes a refusal.
         """
         ticket = _Ticket(call, refusal)
-        asked = Asked(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
+        asked = RequestContext(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
         self._runtime.submit(key, ticket, lambda shard: command(shard, asked))
         return LATER
 
-    async def answer(self, call: Call, key: str, command: Callable[[S, Asked], Decision], refusal: Refusal) -> Message:
+    async def answer(
+        self, call: Call, key: str, command: Callable[[S, RequestContext], CoordinatorResult], refusal: Refusal
+    ) -> Message:
         """The same for one who waits himself."""
         ticket = _Awaited(asyncio.get_running_loop().create_future())
-        asked = Asked(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
+        asked = RequestContext(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
         self._runtime.submit(key, ticket, lambda shard: command(shard, asked))
         try:
             return await ticket.outcome
         except BrokerError as error:
             return refusal(error.code)
 
-    def submit(self, key: str, ticket: Waiter, command: Callable[[S], Decision]) -> None:
+    def submit(self, key: str, ticket: Waiter, command: Callable[[S], CoordinatorResult]) -> None:
         """Have the shard of a key decide. The ticket hears of the outcome, now or later."""
         self._runtime.submit(key, ticket, command)
 
@@ -53,7 +57,7 @@ class Coordinator(Generic[S]):
         """Do at once what the caller answers, if that can be; see the runtime's."""
         return self._runtime.put(key, single)
 
-    def decide(self, key: str, command: Callable[[S], Decision]) -> Awaitable[None] | None:
+    def decide(self, key: str, command: Callable[[S], CoordinatorResult]) -> Awaitable[None] | None:
         """Have the shard of a key decide something that is answered to nobody. Raises a BrokerError.
 
         Where that must be synced before anybody relies on it, what is returned waits for it, and may raise one too.

@@ -2,8 +2,8 @@
 
 import logging
 
-from odradek.coordinators.decision import Effect
 from odradek.coordinators.groups.events import Event
+from odradek.coordinators.result import Effect
 
 logger = logging.getLogger(__name__)
 

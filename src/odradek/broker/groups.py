@@ -5,14 +5,14 @@ from typing import TypeAlias
 
 from odradek.broker.coordinator import Coordinator, Refusal
 from odradek.broker.coordinator_topics import OFFSETS_TOPIC
-from odradek.coordinators.decision import Asked, Decision
 from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.result import CoordinatorResult, RequestContext
 from odradek.model.numbers import ProducerId
 from odradek.model.topic_partition import TopicPartition
 
 __all__ = ["Command", "Groups", "Refusal"]
 
-Command: TypeAlias = Callable[[GroupShard, Asked], Decision]
+Command: TypeAlias = Callable[[GroupShard, RequestContext], CoordinatorResult]
 
 
 class Groups(Coordinator[GroupShard]):

@@ -8,7 +8,7 @@ from odradek.broker.broker import Broker
 from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from odradek.broker.groups import Groups
 from odradek.broker.transactions import Transactions
-from odradek.coordinators.decision import Effect
+from odradek.coordinators.result import Effect
 from odradek.coordinators.transactions.markers import WriteMarkers
 from odradek.model.errors import (
     BrokerError,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from struct import error as StructError
 
-from odradek.coordinators.decision import Decision, Stored
+from odradek.coordinators.result import CoordinatorResult, Stored
 from odradek.model.errors import MessageTooLarge
 from odradek.model.numbers import TimestampMs
 from odradek.records.batch import HEAD_SIZE, Codec, Sealed
@@ -19,7 +19,7 @@ _RECORD_OVERHEAD_MAX = 36
 
 
 def batches_of(
-    decision: Decision, timestamp: TimestampMs, codec: Codec, bytes_max: int
+    decision: CoordinatorResult, timestamp: TimestampMs, codec: Codec, bytes_max: int
 ) -> list[tuple[Sealed, Sequence[Stored]]]:
     """Batches with the records that each holds: one if they are atomic, however large, else of `bytes_max` at most.
 

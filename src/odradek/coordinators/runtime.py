@@ -18,10 +18,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from odradek.coordinators.alarm import Alarm
 from odradek.coordinators.batches import batches_of
-from odradek.coordinators.decision import Answer, Decision, Effect, Ticket
 from odradek.coordinators.errors import CoordinatorLoading, NotCoordinator, told
 from odradek.coordinators.loading import ReadAhead, load
 from odradek.coordinators.partitioning import partition_of
+from odradek.coordinators.result import Answer, CoordinatorResult, Effect, Ticket
 from odradek.coordinators.shard import Shard
 from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
@@ -232,7 +232,7 @@ class Runtime(Generic[S]):
 
     # --- commands and reads
 
-    def submit(self, key: str, ticket: Waiter, command: Callable[[S], Decision]) -> None:
+    def submit(self, key: str, ticket: Waiter, command: Callable[[S], CoordinatorResult]) -> None:
         """Has the shard of `key` decide. The ticket hears of the outcome, now or later."""
         try:
             place = self._active(self.number_of(key))
@@ -262,7 +262,7 @@ class Runtime(Generic[S]):
         single.replay(place.shard, offset)
         return True
 
-    def decide(self, key: str, command: Callable[[S], Decision]) -> Awaitable[None] | None:
+    def decide(self, key: str, command: Callable[[S], CoordinatorResult]) -> Awaitable[None] | None:
         """As `submit`, for what is answered to nobody. Raises what `submit` tells its ticket.
 
         Where the records are to be synced before anybody relies on them, what is returned waits for that. One who
@@ -332,7 +332,7 @@ class Runtime(Generic[S]):
             raise CoordinatorLoading(f"{place.name} is being loaded")
         return place
 
-    def _carry_out(self, place: _Place[S], decision: Decision) -> bool:
+    def _carry_out(self, place: _Place[S], decision: CoordinatorResult) -> bool:
         """Whether its records are written, or there are none."""
         if decision.records:
             try:
@@ -353,7 +353,7 @@ class Runtime(Generic[S]):
         log = place.led.log
         return log.end_offset - log.recovery_point >= log.config.flush_messages
 
-    def _append(self, place: _Place[S], decision: Decision) -> None:
+    def _append(self, place: _Place[S], decision: CoordinatorResult) -> None:
         replay = place.shard.replay
         producer_id = decision.writer.producer_id if decision.writer else NO_PRODUCER_ID
         node, led = self._node, place.led
@@ -364,7 +364,7 @@ class Runtime(Generic[S]):
                 replay(offset, key, value, producer_id)
                 offset = Offset(offset + 1)
 
-    async def _answer_when_synced(self, place: _Place[S], decision: Decision) -> None:
+    async def _answer_when_synced(self, place: _Place[S], decision: CoordinatorResult) -> None:
         try:
             await self._node.flusher.settle(place.led.log)
         except StorageFailed as error:
@@ -373,7 +373,7 @@ class Runtime(Generic[S]):
             self._answer(place, decision.answers)
             self._perform_all(place, decision)
 
-    async def _settle(self, place: _Place[S], decision: Decision) -> None:
+    async def _settle(self, place: _Place[S], decision: CoordinatorResult) -> None:
         try:
             await self._node.flusher.settle(place.led.log)
         except StorageFailed as error:
@@ -381,7 +381,7 @@ class Runtime(Generic[S]):
             raise told(error) from error
         self._perform_all(place, decision)
 
-    def _perform_all(self, place: _Place[S], decision: Decision) -> None:
+    def _perform_all(self, place: _Place[S], decision: CoordinatorResult) -> None:
         if self._places.get(place.number) is not place:
             return  # it went elsewhere, while this was synced: they are due there
         for effect in decision.effects:

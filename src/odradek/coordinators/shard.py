@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from odradek.coordinators.decision import Decision
+from odradek.coordinators.result import CoordinatorResult
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
@@ -21,7 +21,7 @@ class Shard(Protocol):
 
     def end_transaction(self, producer_id: ProducerId, *, commit: bool) -> None: ...
 
-    def loaded(self) -> Decision:
+    def loaded(self) -> CoordinatorResult:
         """All that is in the log was replayed."""
         ...
 
@@ -29,10 +29,10 @@ class Shard(Protocol):
         """How many of what it has, for those who run the broker."""
         ...
 
-    def expired(self, deadline: Any) -> Decision:
+    def expired(self, deadline: Any) -> CoordinatorResult:
         """A key of the timers that the shard was made with is due."""
         ...
 
-    def topics_changed(self, delta: Delta, image: Image) -> Decision:
+    def topics_changed(self, delta: Delta, image: Image) -> CoordinatorResult:
         """Told of every change of the metadata."""
         ...

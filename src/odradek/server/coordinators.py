@@ -13,9 +13,9 @@ from odradek.broker.markers import Markers
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.settings import Settings
 from odradek.broker.transactions import Transactions
-from odradek.coordinators.decision import Effect
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.result import Effect
 from odradek.coordinators.runtime import Runtime, Surroundings
 from odradek.coordinators.timers import Timers
 from odradek.coordinators.transactions.context import TransactionContext

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from odradek.broker.call import Call
 from odradek.broker.coordinator import Coordinator
-from odradek.coordinators.decision import Answer, Asked, Decision
+from odradek.coordinators.result import Answer, CoordinatorResult, RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupResponse
@@ -51,13 +51,13 @@ async def test_one_who_cannot_be_answered_keeps_nobody_else_from_his_answer(stag
     ]
     tickets: list[Any] = []
 
-    def wait(_: Recorder, asked: Asked) -> Decision:
+    def wait(_: Recorder, asked: RequestContext) -> CoordinatorResult:
         tickets.append(asked.ticket)
-        return Decision()
+        return CoordinatorResult()
 
-    def end(_: Recorder, asked: Asked) -> Decision:
+    def end(_: Recorder, asked: RequestContext) -> CoordinatorResult:
         no_text = JoinGroupResponse(leader=cast("Any", 7))
-        return Decision((), (Answer(tickets[0], no_text), Answer(asked.ticket, HeartbeatResponse())))
+        return CoordinatorResult((), (Answer(tickets[0], no_text), Answer(asked.ticket, HeartbeatResponse())))
 
     coordinator.ask(calls[0], KEY, wait, refusal)
     with collected() as lines:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.loading import Summary, load
+from odradek.coordinators.result import Stored
 from odradek.coordinators.timers import Timers
 from odradek.model.errors import CorruptBatch, StorageFailed, UnsupportedVersion
 from odradek.model.numbers import NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId, TimestampMs

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from odradek.coordinators.decision import NOTHING, Answer, Decision
+from odradek.coordinators.result import NOTHING, Answer, CoordinatorResult
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import EMPTY, NOWHERE
 from odradek.model.error_code import ErrorCode
@@ -91,7 +91,7 @@ async def test_what_is_decided_at_the_end_of_loading_is_recorded(stage: Coordina
     stage.submit(KEY, record(KEY, 5))
     stage.runtime.lead({})
     stage.lead(2)
-    stage.shards[-1].when_loaded = Decision((record(KEY, 6),))
+    stage.shards[-1].when_loaded = CoordinatorResult((record(KEY, 6),))
     await until(lambda: stage.submit(KEY).code == 0)
     assert stage.shards[-1].state == {KEY: 6}
     assert stage.log(2).end_offset == 2
@@ -185,7 +185,7 @@ async def test_an_answer_may_come_with_a_later_command(stage: CoordinatorStage) 
     second = Outcome()
     response = HeartbeatResponse()
     stage.runtime.submit(
-        KEY, second, lambda _: Decision((record(KEY, 1),), (Answer(first, response), Answer(second, response)))
+        KEY, second, lambda _: CoordinatorResult((record(KEY, 1),), (Answer(first, response), Answer(second, response)))
     )
     assert (first.code, second.code) == (0, 0)
 
@@ -225,7 +225,7 @@ async def test_what_is_decided_at_a_deadline_is_recorded_and_answered(stage: Coo
     stage.lead()
     shard = stage.shards[2]
     waiting = stage.submit(KEY, answered=False)
-    shard.when_due = lambda _: Decision((record(KEY, 9),), (Answer(waiting, HeartbeatResponse()),))
+    shard.when_due = lambda _: CoordinatorResult((record(KEY, 9),), (Answer(waiting, HeartbeatResponse()),))
     shard.timers.set("rebalance", 10)
     await until_due(shard, "rebalance")
     assert (shard.state, waiting.code) == ({KEY: 9}, 0)
@@ -236,7 +236,7 @@ async def test_what_a_deadline_calls_for_is_tried_again_until_it_can_be_written(
     stage.lead()
     shard = stage.shards[2]
     decided = iter((record(KEY, 1, "x" * CONFIG.max_message_bytes), record(KEY, 2)))
-    shard.when_due = lambda _: Decision((next(decided),))
+    shard.when_due = lambda _: CoordinatorResult((next(decided),))
     shard.timers.set("session", 30)
     await until_due(shard, "session", "session")
     assert shard.state == {KEY: 2}
@@ -249,7 +249,7 @@ async def test_others_have_their_turn_when_many_deadlines_come_at_once(stage: Co
     shards = stage.shards
     seen: list[int] = []
 
-    def be_slow(_: object) -> Decision:
+    def be_slow(_: object) -> CoordinatorResult:
         if not any(seen):  # the first ones take longer than all of them are given
             stage.clock.advance(6)
         asyncio.get_running_loop().call_soon(lambda: seen.append(sum(len(shard.due) for shard in shards)))

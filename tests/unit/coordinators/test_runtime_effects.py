@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from odradek.coordinators.decision import Asked, Decision, Writer
 from odradek.coordinators.errors import NotCoordinator
+from odradek.coordinators.result import CoordinatorResult, RequestContext, Writer
 from odradek.model.errors import InvalidTxnState
 from odradek.model.numbers import ProducerId
 from odradek.process.tasks import Tasks
@@ -23,8 +23,8 @@ WRITER = Writer(ProducerId(7), 3)
 
 def submit(stage: CoordinatorStage) -> Outcome:
     outcome = Outcome()
-    answers = Asked(outcome, 0).answer(HeartbeatResponse()).answers
-    stage.runtime.submit(KEY, outcome, lambda _: Decision((record(KEY, 1),), answers, effects=(EFFECT,)))
+    answers = RequestContext(outcome, 0).answer(HeartbeatResponse()).answers
+    stage.runtime.submit(KEY, outcome, lambda _: CoordinatorResult((record(KEY, 1),), answers, effects=(EFFECT,)))
     return outcome
 
 
@@ -32,7 +32,7 @@ def submit(stage: CoordinatorStage) -> Outcome:
 async def test_effects_follow_the_records_at_once(stage: CoordinatorStage) -> None:
     stage.lead()
     assert submit(stage).code == 0
-    assert stage.runtime.decide(KEY, lambda _: Decision((record(KEY, 2),), effects=(EFFECT,))) is None
+    assert stage.runtime.decide(KEY, lambda _: CoordinatorResult((record(KEY, 2),), effects=(EFFECT,))) is None
     assert stage.effects == [(2, EFFECT)] * 2
     assert stage.shards[2].state == {KEY: 2}
 
@@ -40,7 +40,7 @@ async def test_effects_follow_the_records_at_once(stage: CoordinatorStage) -> No
 @on_stage
 async def test_what_is_due_may_have_effects(stage: CoordinatorStage) -> None:
     stage.lead()
-    stage.shards[2].when_due = lambda _: Decision(effects=(EFFECT,))
+    stage.shards[2].when_due = lambda _: CoordinatorResult(effects=(EFFECT,))
     stage.shards[2].timers.set("soon", 1)
     await asyncio.sleep(1)
     assert stage.effects == [(2, EFFECT)]
@@ -51,10 +51,10 @@ async def test_without_its_records_a_decision_has_no_effects(stage: CoordinatorS
     stage.lead()
     stage.disk.fail_next(Op.WRITE)
     with pytest.raises(NotCoordinator):
-        stage.runtime.decide(KEY, lambda _: Decision((record(KEY, 1),), effects=(EFFECT,)))
+        stage.runtime.decide(KEY, lambda _: CoordinatorResult((record(KEY, 1),), effects=(EFFECT,)))
     assert (stage.effects, stage.shards[2].state) == ([], {})
     with pytest.raises(NotCoordinator):
-        stage.runtime.decide(KEY, lambda _: Decision())
+        stage.runtime.decide(KEY, lambda _: CoordinatorResult())
 
 
 @pytest.mark.parametrize("outcome", ["synced", "failed", "gone"])
@@ -86,9 +86,9 @@ def test_one_who_is_not_answered_can_wait_for_the_sync() -> None:
         async with Tasks() as tasks:
             stage = CoordinatorStage(tasks, FaultyDisk("/data"), replace(CONFIG, flush_messages=1))
             stage.lead()
-            settled = stage.runtime.decide(KEY, lambda _: Decision((record(KEY, 1),), effects=(EFFECT,)))
+            settled = stage.runtime.decide(KEY, lambda _: CoordinatorResult((record(KEY, 1),), effects=(EFFECT,)))
             assert settled is not None
-            seen = stage.runtime.decide(KEY, lambda _: Decision())
+            seen = stage.runtime.decide(KEY, lambda _: CoordinatorResult())
             assert seen is not None, "what it saw is not safe yet either"
             done = asyncio.gather(settled, seen)
             while not done.done():
@@ -104,7 +104,7 @@ def test_one_who_is_not_answered_can_wait_for_the_sync() -> None:
 @on_stage
 async def test_records_of_a_writer_are_in_its_transaction(stage: CoordinatorStage) -> None:
     stage.lead()
-    stage.runtime.decide(KEY, lambda _: Decision((record(KEY, 5), record(KEY, 6)), writer=WRITER))
+    stage.runtime.decide(KEY, lambda _: CoordinatorResult((record(KEY, 5), record(KEY, 6)), writer=WRITER))
     assert stage.shards[2].state == {}
     assert stage.shards[2].pending == [(7, 0, KEY, 5), (7, 1, KEY, 6)]
     ((head, _), _) = stage.log(2).records(stage.log(2).start_offset)

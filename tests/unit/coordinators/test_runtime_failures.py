@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from odradek.coordinators.decision import Asked, Decision
+from odradek.coordinators.result import CoordinatorResult, RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 from support.coordinator_stage import CoordinatorStage, Outcome, on_stage, record
@@ -19,10 +19,10 @@ async def test_a_deadline_that_fails_comes_again_and_others_come_in_time(stage: 
     stage.lead()
     failing, other = stage.shards[1], stage.shards[2]
 
-    def fail_once(deadline: Any) -> Decision:
+    def fail_once(deadline: Any) -> CoordinatorResult:
         if failing.due.count(deadline) == 1:
             raise ValueError("a bug")
-        return Decision((record("c", 5),))
+        return CoordinatorResult((record("c", 5),))
 
     failing.when_due = fail_once
     failing.timers.set("member", 100)
@@ -49,9 +49,9 @@ async def test_an_effect_that_fails_takes_no_answer_and_no_other_effect_with_it(
     stage.runtime._perform = perform
     stage.lead()
     outcome = Outcome()
-    answers = Asked(outcome, 0).answer(HeartbeatResponse()).answers
+    answers = RequestContext(outcome, 0).answer(HeartbeatResponse()).answers
     with collected() as lines:
-        stage.runtime.submit(KEY, outcome, lambda _: Decision((), answers, effects=("bad", "good")))
+        stage.runtime.submit(KEY, outcome, lambda _: CoordinatorResult((), answers, effects=("bad", "good")))
     assert outcome.code == 0
     assert performed == ["good"]
     assert len(lines) == 1

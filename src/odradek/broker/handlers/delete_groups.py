@@ -3,9 +3,9 @@
 from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER
 from odradek.broker.groups import Groups
-from odradek.coordinators.decision import Answer, Decision
 from odradek.coordinators.groups.events import happened
 from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.result import Answer, CoordinatorResult
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
@@ -39,8 +39,8 @@ class _Part:
         """None for those that are not heard of yet."""
         self._group_id = group_id
 
-    def delete(self, shard: GroupShard) -> Decision:
-        decision = Decision(shard.delete(self._group_id), (Answer(self, DeleteGroupsResponse()),))
+    def delete(self, shard: GroupShard) -> CoordinatorResult:
+        decision = CoordinatorResult(shard.delete(self._group_id), (Answer(self, DeleteGroupsResponse()),))
         return decision + happened("a group was deleted", self._group_id)
 
     def answer(self, response: Message) -> None:

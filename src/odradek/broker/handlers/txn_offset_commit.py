@@ -6,10 +6,10 @@ from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.groups import Groups
 from odradek.broker.transactions import ClientKnows, Transactions
-from odradek.coordinators.decision import Asked, Decision
 from odradek.coordinators.errors import NotCoordinator
 from odradek.coordinators.groups.offsets.transactional import Commit
 from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.result import CoordinatorResult, RequestContext
 from odradek.coordinators.transactions.transaction import Claim
 from odradek.model.clock import Clock
 from odradek.model.error_code import ErrorCode
@@ -88,7 +88,7 @@ class TxnOffsetCommit:
         return settled
 
 
-def _command(commit: Commit) -> Callable[[GroupShard, Asked], Decision]:
+def _command(commit: Commit) -> Callable[[GroupShard, RequestContext], CoordinatorResult]:
     return lambda shard, asked: shard.transactional.commit(asked, commit)
 
 

@@ -8,7 +8,6 @@ answered with REBALANCE_IN_PROGRESS: first to give partitions back, then, once t
 from collections.abc import Iterable
 from dataclasses import replace
 
-from odradek.coordinators.decision import NOTHING, Asked, Decision, Stored
 from odradek.coordinators.groups import events
 from odradek.coordinators.groups.classic.answers import join_refused
 from odradek.coordinators.groups.classic.group import CONSUMER
@@ -28,6 +27,7 @@ from odradek.coordinators.groups.errors import (
     RebalanceInProgress,
     UnknownMember,
 )
+from odradek.coordinators.result import NOTHING, CoordinatorResult, RequestContext, Stored
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, BrokerError
 from odradek.wire.messages.heartbeat import HeartbeatRequest
@@ -48,7 +48,7 @@ class ClassicMembers:
 
     # --- joining
 
-    def join(self, asked: Asked, request: JoinGroupRequest, group: ConsumerGroup) -> Decision:
+    def join(self, asked: RequestContext, request: JoinGroupRequest, group: ConsumerGroup) -> CoordinatorResult:
         if not request.member_id and request.group_instance_id is None and asked.version >= ID_REQUIRED_SINCE:
             return asked.answer(join_refused(asked.version, ErrorCode.MEMBER_ID_REQUIRED, self._context.new_id()))
         before, replaced = self._member_of(request, group)
@@ -70,7 +70,7 @@ class ClassicMembers:
         if request.protocol_type != CONSUMER or not is_shared:
             raise InconsistentProtocol(f"group {group.group_id} has no protocol in common with {request.member_id}")
 
-    def rejoined(self, asked: Asked, request: JoinGroupRequest, group: ConsumerGroup) -> ConsumerMember:
+    def rejoined(self, asked: RequestContext, request: JoinGroupRequest, group: ConsumerGroup) -> ConsumerMember:
         """A static member as it is once it has joined, in its own place or in that of its predecessor."""
         before, _ = self._member_of(request, group)
         return _updated(before, asked, request, _subscription(request))
@@ -90,7 +90,7 @@ class ClassicMembers:
 
     # --- syncing
 
-    def sync(self, asked: Asked, request: SyncGroupRequest, group: ConsumerGroup) -> Decision:
+    def sync(self, asked: RequestContext, request: SyncGroupRequest, group: ConsumerGroup) -> CoordinatorResult:
         check_protocol_given(asked, request)
         member = _member(group, request.member_id, request.group_instance_id, request.generation_id)
         assert member.classic is not None
@@ -122,7 +122,7 @@ class ClassicMembers:
         ):
             self._call(group, member)
 
-    def leave(self, asked: Asked, request: LeaveGroupRequest, group: ConsumerGroup) -> Decision:
+    def leave(self, asked: RequestContext, request: LeaveGroupRequest, group: ConsumerGroup) -> CoordinatorResult:
         results, gone, told = [], {}, NOTHING
         for identity in leaving_members(asked, request):
             try:
@@ -170,7 +170,7 @@ def _subscription(request: JoinGroupRequest) -> ConsumerProtocolSubscription:
 
 
 def _updated(
-    member: ConsumerMember, asked: Asked, request: JoinGroupRequest, subscription: ConsumerProtocolSubscription
+    member: ConsumerMember, asked: RequestContext, request: JoinGroupRequest, subscription: ConsumerProtocolSubscription
 ) -> ConsumerMember:
     """With what the request says of it."""
     protocols = tuple(ClassicProtocol(name=each.name, metadata=each.metadata) for each in request.protocols)

@@ -5,7 +5,7 @@ What happens all the time, as heartbeats and commits do, is none of it.
 
 from typing import NamedTuple
 
-from odradek.coordinators.decision import Decision
+from odradek.coordinators.result import CoordinatorResult
 
 
 class Event(NamedTuple):
@@ -14,8 +14,8 @@ class Event(NamedTuple):
     fields: dict[str, object]
 
 
-def happened(text: str, group_id: str, **fields: object) -> Decision:
-    return Decision(is_atomic=False, effects=(event(text, group_id, **fields),))
+def happened(text: str, group_id: str, **fields: object) -> CoordinatorResult:
+    return CoordinatorResult(is_atomic=False, effects=(event(text, group_id, **fields),))
 
 
 def event(text: str, group_id: str, **fields: object) -> Event:
@@ -24,10 +24,10 @@ def event(text: str, group_id: str, **fields: object) -> Event:
     return Event(text, {"group": group_id, **known})
 
 
-def removed(group_id: str, member_id: str, reason: str) -> Decision:
+def removed(group_id: str, member_id: str, reason: str) -> CoordinatorResult:
     return happened("a member was removed", group_id, member=member_id, reason=reason)
 
 
-def left(group_id: str, member_id: str, reason: str | None = None) -> Decision:
+def left(group_id: str, member_id: str, reason: str | None = None) -> CoordinatorResult:
     """`reason` is what the client says."""
     return happened("a member left", group_id, member=member_id, reason=reason or None)

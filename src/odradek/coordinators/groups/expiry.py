@@ -3,11 +3,11 @@
 There may be very many, and the loop has other things to do: some are looked at, then it goes on a little later.
 """
 
-from odradek.coordinators.decision import NOTHING, Decision
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.events import happened
 from odradek.coordinators.groups.group import Group
 from odradek.coordinators.groups.offsets.offsets import Offsets
+from odradek.coordinators.result import NOTHING, CoordinatorResult
 from odradek.model.errors import BrokerError
 
 _DEADLINE = Deadline(Due.EXPIRY, "")
@@ -28,7 +28,7 @@ class Expiry:
         """From now on, a round begins each offsets.retention.check.interval.ms."""
         self._context.timers.set(_DEADLINE, self._context.config().offsets_retention_check_interval_ms)
 
-    def due(self) -> Decision:
+    def due(self) -> CoordinatorResult:
         """The deadline of EXPIRY has come."""
         if not self._left:
             self._left = list(self._groups)[::-1]
@@ -45,14 +45,14 @@ class Expiry:
             self.begin()
         return decision
 
-    def _out_of_use(self, group: Group) -> Decision:
+    def _out_of_use(self, group: Group) -> CoordinatorResult:
         """Deletes offsets that expired, and the group if it has neither members nor offsets then."""
         records, is_all = self._offsets.expire(group)
-        decision = Decision(records, is_atomic=False)
+        decision = CoordinatorResult(records, is_atomic=False)
         if records:
             decision += happened("offsets expired", group.group_id, offsets=len(records))
         if is_all and _is_over(group):
-            decision += Decision(tuple(group.tombstones()), is_atomic=False)
+            decision += CoordinatorResult(tuple(group.tombstones()), is_atomic=False)
             decision += happened("a group is forgotten: it has neither members nor offsets", group.group_id)
         return decision
 

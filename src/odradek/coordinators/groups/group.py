@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import NamedTuple, Protocol
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.result import Stored
 from odradek.model.numbers import TimestampMs
 from odradek.wire.schema import uuid
 

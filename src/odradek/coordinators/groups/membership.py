@@ -6,7 +6,6 @@ consumer protocol, consumer group    -> `ConsumerGroups`
 the group has to change its kind     -> `Migration`
 """
 
-from odradek.coordinators.decision import Asked, Decision
 from odradek.coordinators.groups.classic.answers import join_refused
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.groups import ClassicGroups
@@ -18,6 +17,7 @@ from odradek.coordinators.groups.consumer.member import JOINING
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.group import Group
 from odradek.coordinators.groups.migration.migration import Migration
+from odradek.coordinators.result import CoordinatorResult, RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -41,7 +41,7 @@ class GroupMembership:
 
     # --- the classic protocol
 
-    def join(self, asked: Asked, request: JoinGroupRequest) -> Decision:
+    def join(self, asked: RequestContext, request: JoinGroupRequest) -> CoordinatorResult:
         group = self._consumer_group(request.group_id)
         if group is None or self._classic.refusal(request) is not ErrorCode.NONE:
             return self._classic.join(asked, request)
@@ -57,7 +57,7 @@ class GroupMembership:
         except BrokerError as error:
             return asked.answer(join_refused(asked.version, error.code))
 
-    def sync(self, asked: Asked, request: SyncGroupRequest) -> Decision:
+    def sync(self, asked: RequestContext, request: SyncGroupRequest) -> CoordinatorResult:
         group = self._consumer_group(request.group_id)
         if group is None:
             return self._classic.sync(asked, request)
@@ -66,7 +66,7 @@ class GroupMembership:
         except BrokerError as error:
             return asked.answer(SyncGroupResponse(error_code=error.code))
 
-    def heartbeat(self, asked: Asked, request: HeartbeatRequest) -> Decision:
+    def heartbeat(self, asked: RequestContext, request: HeartbeatRequest) -> CoordinatorResult:
         group = self._consumer_group(request.group_id)
         if group is None:
             return self._classic.heartbeat(asked, request)
@@ -76,7 +76,7 @@ class GroupMembership:
             return asked.answer(HeartbeatResponse(error_code=error.code))
         return asked.answer(HeartbeatResponse())
 
-    def leave(self, asked: Asked, request: LeaveGroupRequest) -> Decision:
+    def leave(self, asked: RequestContext, request: LeaveGroupRequest) -> CoordinatorResult:
         group = self._consumer_group(request.group_id)
         if group is None:
             return self._classic.leave(asked, request)
@@ -89,7 +89,7 @@ class GroupMembership:
 
     # --- the consumer protocol
 
-    def consumer_heartbeat(self, asked: Asked, request: ConsumerGroupHeartbeatRequest) -> Decision:
+    def consumer_heartbeat(self, asked: RequestContext, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult:
         group = self._groups.get(request.group_id)
         if not isinstance(group, ClassicGroup) or request.member_epoch < JOINING:
             return self._migration.with_downgrade(request.group_id, self._consumer.heartbeat(asked, request))
@@ -104,7 +104,7 @@ class GroupMembership:
 
     # --- timers
 
-    def expired(self, deadline: Deadline) -> Decision:
+    def expired(self, deadline: Deadline) -> CoordinatorResult:
         if deadline.due is Due.DOWNGRADED:
             return self._migration.downgraded(deadline.group_id)
         if deadline.due in EXPIRY_REASONS:

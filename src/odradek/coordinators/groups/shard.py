@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from odradek.coordinators.decision import Decision, Stored
 from odradek.coordinators.groups.classic.groups import ClassicGroups
 from odradek.coordinators.groups.consumer.consumer_groups import ConsumerGroups
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
@@ -14,6 +13,7 @@ from odradek.coordinators.groups.membership import GroupMembership
 from odradek.coordinators.groups.offsets.offsets import Offsets
 from odradek.coordinators.groups.offsets.transactional import TransactionalCommits
 from odradek.coordinators.groups.unserved import UnservedGroups
+from odradek.coordinators.result import CoordinatorResult, Stored
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.numbers import NO_PRODUCER_ID, Offset, ProducerId
@@ -65,7 +65,7 @@ class GroupShard:
     def end_transaction(self, producer_id: ProducerId, *, commit: bool) -> None:
         self.offsets.end_transaction(producer_id, commit=commit)
 
-    def loaded(self) -> Decision:
+    def loaded(self) -> CoordinatorResult:
         self._expiry.begin()
         return self.classic.loaded() + self.consumer.loaded()
 
@@ -74,12 +74,12 @@ class GroupShard:
 
     # --- what happens without being asked for
 
-    def expired(self, deadline: Deadline) -> Decision:
+    def expired(self, deadline: Deadline) -> CoordinatorResult:
         if deadline.due is Due.EXPIRY:
             return self._expiry.due()
         return self.membership.expired(deadline)
 
-    def topics_changed(self, delta: Delta, image: Image) -> Decision:
+    def topics_changed(self, delta: Delta, image: Image) -> CoordinatorResult:
         decision = self.consumer.topics_changed(delta, image)
         deleted = delta.topics.deleted
         records = self.offsets.topics_deleted(deleted) if deleted else ()
@@ -87,4 +87,4 @@ class GroupShard:
             return decision
         fields: dict[str, object] = {"topics": ",".join(topic.name for topic in deleted), "offsets": len(records)}
         told = Event("offsets of deleted topics are gone", fields)
-        return decision + Decision(records, is_atomic=False, effects=(told,))
+        return decision + CoordinatorResult(records, is_atomic=False, effects=(told,))

@@ -5,9 +5,9 @@ Their records stay as they are. Their ids are taken, and they can be listed.
 
 from collections.abc import Iterable
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.errors import GroupNotEmpty, GroupNotFound, UnknownMember
 from odradek.coordinators.groups.group import Group, GroupKind, Member
+from odradek.coordinators.result import Stored
 from odradek.model.errors import UnsupportedVersion
 from odradek.model.numbers import TimestampMs
 from odradek.wire.records.share_group import ShareGroupMemberMetadataKey, ShareGroupMetadataKey

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.result import Stored
 from odradek.coordinators.transactions.state import TransactionState
 from odradek.coordinators.transactions.transaction import Transaction
 from odradek.model.errors import CorruptBatch

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
-from odradek.coordinators.decision import NOTHING, Asked, Decision
 from odradek.coordinators.errors import CoordinatorLoading
+from odradek.coordinators.result import NOTHING, CoordinatorResult, RequestContext
 from odradek.coordinators.transactions import initializing
 from odradek.coordinators.transactions.context import Deadline, Due, TransactionContext
 from odradek.coordinators.transactions.ending import is_to_be_prepared
@@ -67,7 +67,7 @@ class TransactionShard:
 
     # --- commands
 
-    def init_producer_id(self, asked: Asked, request: InitProducerIdRequest) -> Decision:
+    def init_producer_id(self, asked: RequestContext, request: InitProducerIdRequest) -> CoordinatorResult:
         """For a request that `check_request` let through."""
         context, transactional_id = self._context, request.transactional_id
         assert transactional_id is not None
@@ -93,13 +93,13 @@ class TransactionShard:
         answer = InitProducerIdResponse(producer_id=begun.producer_id, producer_epoch=begun.epoch)
         return asked.answer(answer, stored(begun, context.level))
 
-    def join(self, who: Claim, partitions: Collection[TopicPartition], client_level: int) -> Decision:
+    def join(self, who: Claim, partitions: Collection[TopicPartition], client_level: int) -> CoordinatorResult:
         """These are in the transaction when the decision is carried out. Nobody is answered."""
         known = check_claim(self._transactions.get(who.transactional_id), who)
         if has_all(known, partitions):
             return NOTHING
         joined = known.joined(partitions, client_level, self._context.clock.now_ms())
-        return Decision((stored(joined, self._context.level),))
+        return CoordinatorResult((stored(joined, self._context.level),))
 
     def check_joined(self, who: Claim, partition: TopicPartition) -> None:
         """Raises unless the partition is in the transaction."""
@@ -109,7 +109,7 @@ class TransactionShard:
                 f"{partition} was not added to the transaction of {who.transactional_id}: abort it"
             )
 
-    def end(self, asked: Asked, request: EndTxnRequest) -> Decision:
+    def end(self, asked: RequestContext, request: EndTxnRequest) -> CoordinatorResult:
         who = Claim(request.transactional_id, ProducerId(request.producer_id), request.producer_epoch)
         client_level = EPOCH_RISES_SINCE if asked.version >= _LEVEL_2_SINCE else _OLD_CLIENT
         known = self._transactions.get(who.transactional_id)
@@ -121,7 +121,7 @@ class TransactionShard:
         producer_id, epoch = prepared.next_producer
         return self._decided(prepared) + asked.answer(EndTxnResponse(producer_id=producer_id, producer_epoch=epoch))
 
-    def marked(self, transactional_id: str, left: Collection[TopicPartition]) -> Decision:
+    def marked(self, transactional_id: str, left: Collection[TopicPartition]) -> CoordinatorResult:
         """The markers are written, but for those of the partitions that are left, which are tried again later."""
         known = self._transactions.get(transactional_id)
         if known is None or not known.is_ending:
@@ -131,11 +131,11 @@ class TransactionShard:
             self._context.timers.set(Deadline(Due.MARKERS, transactional_id), _MARKERS_AGAIN_MS)
             return NOTHING
         completed = known.completed(self._context.clock.now_ms())
-        return Decision((stored(completed, self._context.level),))
+        return CoordinatorResult((stored(completed, self._context.level),))
 
     # --- how transactions end
 
-    def _abort(self, transaction: Transaction) -> Decision:
+    def _abort(self, transaction: Transaction) -> CoordinatorResult:
         """Not because its producer wants it, who is fenced."""
         if self._context.level >= EPOCH_RISES_SINCE:
             return self._decided(self._prepare(transaction, self._context.level, commit=False))
@@ -156,8 +156,8 @@ class TransactionShard:
     def _next_producer_id(self, transaction: Transaction) -> ProducerId:
         return self._context.new_producer_id() if is_last(transaction.epoch) else NO_PRODUCER_ID
 
-    def _decided(self, prepared: Transaction) -> Decision:
-        return Decision((stored(prepared, self._context.level),), effects=(markers_of(prepared),))
+    def _decided(self, prepared: Transaction) -> CoordinatorResult:
+        return CoordinatorResult((stored(prepared, self._context.level),), effects=(markers_of(prepared),))
 
     def _epoch_before(self, transaction: Transaction) -> int:
         bump = self._bumps.get(transaction.transactional_id)
@@ -167,16 +167,16 @@ class TransactionShard:
 
     # --- what happens without being asked for
 
-    def loaded(self) -> Decision:
+    def loaded(self) -> CoordinatorResult:
         self._look_later(Due.TIMEOUTS)
         self._look_later(Due.EXPIRY)
         ending = tuple(markers_of(each) for each in self._transactions.values() if each.is_ending)
-        return Decision(effects=ending, is_atomic=False)
+        return CoordinatorResult(effects=ending, is_atomic=False)
 
     def counts(self) -> dict[str, int]:
         return {"transactions": len(self._transactions)}
 
-    def expired(self, deadline: Deadline) -> Decision:
+    def expired(self, deadline: Deadline) -> CoordinatorResult:
         if deadline.due is Due.MARKERS:
             return self._mark_left(deadline.transactional_id)
         if deadline.due is Due.TIMEOUTS:
@@ -184,13 +184,13 @@ class TransactionShard:
         self._look_later(Due.EXPIRY)
         return self._forget_unused()
 
-    def _mark_left(self, transactional_id: str) -> Decision:
+    def _mark_left(self, transactional_id: str) -> CoordinatorResult:
         known, left = self._transactions.get(transactional_id), self._left.pop(transactional_id)
         if known is None or not known.is_ending:
             return NOTHING
-        return Decision(effects=(markers_of(known)._replace(partitions=left),))
+        return CoordinatorResult(effects=(markers_of(known)._replace(partitions=left),))
 
-    def topics_changed(self, _delta: Delta, _image: Image) -> Decision:
+    def topics_changed(self, _delta: Delta, _image: Image) -> CoordinatorResult:
         return NOTHING
 
     def _look_later(self, due: Due) -> None:
@@ -201,7 +201,7 @@ class TransactionShard:
         }
         self._context.timers.set(Deadline(due), interval_ms[due])
 
-    def _abort_overdue(self) -> Decision:
+    def _abort_overdue(self) -> CoordinatorResult:
         """One at a time, as Kafka does: where its record cannot be written, it waits for the next look, and alone."""
         now = self._context.clock.now_ms()
         if not self._overdue:
@@ -218,14 +218,14 @@ class TransactionShard:
         except CoordinatorLoading:
             return NOTHING  # no producer id is at hand: the next look will do
 
-    def _forget_unused(self) -> Decision:
+    def _forget_unused(self) -> CoordinatorResult:
         last_used = self._context.clock.now_ms() - self._context.config().transactional_id_expiration_ms
         unused = [
             tombstone(each.transactional_id)
             for each in self._transactions.values()
             if each.state.may_expire and each.updated_ms <= last_used
         ]
-        return Decision(tuple(unused), is_atomic=False)
+        return CoordinatorResult(tuple(unused), is_atomic=False)
 
     # --- what the log says
 

@@ -16,10 +16,10 @@ from odradek.broker.handlers.leave_group import LeaveGroup
 from odradek.broker.handlers.offset_commit import OffsetCommit
 from odradek.broker.handlers.offset_fetch import OffsetFetch
 from odradek.broker.handlers.sync_group import SyncGroup
-from odradek.coordinators.decision import Asked, Decision, Stored
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.coordinators.groups.context import Deadline, GroupContext
 from odradek.coordinators.groups.shard import GroupShard
+from odradek.coordinators.result import CoordinatorResult, RequestContext, Stored
 from odradek.coordinators.runtime import Single
 from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
@@ -181,7 +181,7 @@ class Broker:
         ticket = cast("Ticket", call)
         ticket.refusal = refusal
         try:
-            decision = command(self.shard_of(group_id), Asked(ticket, ticket.version, ticket.client_id, _HOST))
+            decision = command(self.shard_of(group_id), RequestContext(ticket, ticket.version, ticket.client_id, _HOST))
         except BrokerError as error:
             return refusal(error.code)
         self._carry_out(decision)
@@ -216,7 +216,7 @@ class Broker:
         assert isinstance(response, OffsetFetchResponse)
         return response
 
-    def _carry_out(self, decision: Decision) -> bool:
+    def _carry_out(self, decision: CoordinatorResult) -> bool:
         """Whether its records are written, or there are none."""
         is_failing = bool(decision.records) and self._rng.random() < self.append_failure
         if is_failing:
@@ -227,7 +227,7 @@ class Broker:
         self._set_alarm()
         return not is_failing
 
-    def _append(self, decision: Decision) -> None:
+    def _append(self, decision: CoordinatorResult) -> None:
         now = WallClock(self._events).now_ms()
         for offset, records in self.log.append(decision.records, now, is_atomic=decision.is_atomic):
             for number, record in enumerate(records):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from odradek.coordinators.batches import batches_of
-from odradek.coordinators.decision import Decision, Stored
+from odradek.coordinators.result import CoordinatorResult, Stored
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.records.batch import Codec, parse_head, stamp
 from odradek.records.record import Record, read_records
@@ -24,7 +24,7 @@ class GroupLog:
         """Gives the batches one after the other, with the offset of their first record, when they are written."""
         if not records:
             return
-        decision = Decision(tuple(records), is_atomic=is_atomic)
+        decision = CoordinatorResult(tuple(records), is_atomic=is_atomic)
         for (batch, head), held in batches_of(decision, now, Codec.NONE, _BATCH_BYTES_MAX):
             start = self.end_offset
             stamp(memoryview(batch), start, head.leader_epoch)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.result import Stored
 from odradek.wire.schema import Message
 
 if TYPE_CHECKING:

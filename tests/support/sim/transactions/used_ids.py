@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from odradek.broker.coordinator_topics import TRANSACTIONS_TOPIC
 from odradek.coordinators.batches import batches_of
-from odradek.coordinators.decision import Decision
 from odradek.coordinators.partitioning import partition_of
+from odradek.coordinators.result import CoordinatorResult
 from odradek.coordinators.transactions.record import stored
 from odradek.coordinators.transactions.transaction import EPOCH_LAST, Transaction
 from odradek.model.numbers import LeaderEpoch, ProducerId, TimestampMs
@@ -32,7 +32,7 @@ def write_used_ids(node: Node, transactional_ids: Iterable[str]) -> None:
         )
         record = stored(used, _LEVEL)
         log = node.log(TopicPartition(TRANSACTIONS_TOPIC, partition_of(transactional_id, _PARTITIONS)))
-        for (batch, head), _ in batches_of(Decision((record,)), _USED_MS, Codec.NONE, 1 << 20):
+        for (batch, head), _ in batches_of(CoordinatorResult((record,)), _USED_MS, Codec.NONE, 1 << 20):
             log.append_checked(memoryview(batch), head, LeaderEpoch(0), Origin.COORDINATOR)
     node.kill()
     node.start()

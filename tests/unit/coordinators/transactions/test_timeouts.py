@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from odradek.broker.partition import Partition
-from odradek.coordinators.decision import Decision
+from odradek.coordinators.result import CoordinatorResult
 from odradek.coordinators.runtime import Runtime, Surroundings
 from odradek.coordinators.timers import Timers
 from odradek.coordinators.transactions.context import TransactionContext
@@ -74,7 +74,7 @@ class Stage:
             partitions=dict.fromkeys(TopicPartition("orders", number) for number in range(partitions)),
             client_level=LEVEL,
         )
-        self.runtime.decide(transactional_id, lambda _: Decision((stored(transaction, LEVEL),)))
+        self.runtime.decide(transactional_id, lambda _: CoordinatorResult((stored(transaction, LEVEL),)))
 
     @property
     def states(self) -> dict[str, str]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from odradek.coordinators.decision import Answer
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.member import ClassicMember
+from odradek.coordinators.result import Answer
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
 from odradek.wire.messages.sync_group import SyncGroupResponse

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
 from odradek.coordinators.groups.classic.subscription import topics_in
 from odradek.coordinators.groups.errors import (
@@ -16,6 +15,7 @@ from odradek.coordinators.groups.errors import (
     UnknownMember,
 )
 from odradek.coordinators.groups.group import GroupKind, Member
+from odradek.coordinators.result import Stored
 from odradek.model.numbers import TimestampMs
 from odradek.wire.records.classic_group import GroupMetadataKey
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from odradek.coordinators.decision import NOTHING, Asked, Decision, all_of
 from odradek.coordinators.groups.classic import record
 from odradek.coordinators.groups.classic.answers import join_refused
 from odradek.coordinators.groups.classic.describing import described, not_there
@@ -20,6 +19,7 @@ from odradek.coordinators.groups.errors import (
     UnknownMember,
 )
 from odradek.coordinators.groups.group import Group
+from odradek.coordinators.result import NOTHING, CoordinatorResult, RequestContext, all_of
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.wire.group_requests import Heartbeat
@@ -43,7 +43,7 @@ class ClassicGroups:
 
     # --- what members ask
 
-    def join(self, asked: Asked, request: JoinGroupRequest) -> Decision:
+    def join(self, asked: RequestContext, request: JoinGroupRequest) -> CoordinatorResult:
         refused = self.refusal(request)
         if refused is not ErrorCode.NONE:
             return asked.answer(join_refused(asked.version, refused, request.member_id))
@@ -55,14 +55,14 @@ class ClassicGroups:
         least, most = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
         return ErrorCode.NONE if least <= request.session_timeout_ms <= most else ErrorCode.INVALID_SESSION_TIMEOUT
 
-    def sync(self, asked: Asked, request: SyncGroupRequest) -> Decision:
+    def sync(self, asked: RequestContext, request: SyncGroupRequest) -> CoordinatorResult:
         try:
             check_protocol_given(asked, request)
             return self._syncing.sync(asked, request, self._table.find(request.group_id))
         except BrokerError as error:
             return asked.answer(SyncGroupResponse(error_code=error.code))
 
-    def heartbeat(self, asked: Asked, request: HeartbeatRequest) -> Decision:
+    def heartbeat(self, asked: RequestContext, request: HeartbeatRequest) -> CoordinatorResult:
         try:
             self._heartbeat(request)
         except BrokerError as error:
@@ -81,7 +81,7 @@ class ClassicGroups:
         self._rebalancing.reschedule_session(group, member)
         return True
 
-    def leave(self, asked: Asked, request: LeaveGroupRequest) -> Decision:
+    def leave(self, asked: RequestContext, request: LeaveGroupRequest) -> CoordinatorResult:
         return self._leaving.leave(asked, request, self._table.find(request.group_id))
 
     def describe(self, group_id: str, version: int, operations: int) -> DescribedGroup:
@@ -113,7 +113,7 @@ class ClassicGroups:
             if removed is not None:
                 self._forget(removed)
 
-    def loaded(self) -> Decision:
+    def loaded(self) -> CoordinatorResult:
         """The log is read to its end: sessions begin, as if each member had just been heard of."""
         return all_of(self._loaded(group) for group in list(self._table))
 
@@ -130,7 +130,7 @@ class ClassicGroups:
 
     def begin_after_downgrade(
         self, group_id: str, protocols: Mapping[str, tuple[Protocol, ...]], *, rebalances: bool
-    ) -> Decision:
+    ) -> CoordinatorResult:
         """A group that was of another kind until now: its members' sessions begin, and maybe a rebalance.
 
         `protocols` is what they know, of which the record has only a part.
@@ -145,7 +145,7 @@ class ClassicGroups:
         reason = "it was a consumer group until now"
         return self._rebalancing.rebalance(group, reason) if rebalances else NOTHING
 
-    def _loaded(self, group: ClassicGroup) -> Decision:
+    def _loaded(self, group: ClassicGroup) -> CoordinatorResult:
         for member in group.members.values():
             self._rebalancing.reschedule_session(group, member)
         if group.is_unled:
@@ -163,7 +163,7 @@ class ClassicGroups:
 
     # --- what is due
 
-    def expired(self, deadline: Deadline) -> Decision:
+    def expired(self, deadline: Deadline) -> CoordinatorResult:
         group = self._table.find(deadline.group_id)
         if group is None:
             return NOTHING

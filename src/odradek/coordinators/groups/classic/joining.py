@@ -1,6 +1,5 @@
 """JoinGroup: who comes in, under which id, and whether that makes a rebalance."""
 
-from odradek.coordinators.decision import NOTHING, Answer, Asked, Decision
 from odradek.coordinators.groups.classic import record
 from odradek.coordinators.groups.classic.answers import answers_to_waiting, join_refused, joined, members_of
 from odradek.coordinators.groups.classic.group import ClassicGroup, State
@@ -9,6 +8,7 @@ from odradek.coordinators.groups.classic.rebalancing import Rebalancing
 from odradek.coordinators.groups.classic.table import ClassicTable
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.events import happened
+from odradek.coordinators.result import NOTHING, Answer, CoordinatorResult, RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
@@ -28,7 +28,7 @@ class Joining:
         self._rebalancing = rebalancing
         self._context = context
 
-    def join(self, asked: Asked, request: JoinGroupRequest) -> Decision:
+    def join(self, asked: RequestContext, request: JoinGroupRequest) -> CoordinatorResult:
         group_id = request.group_id
         group = self._table.find(group_id)
         if self._table.is_taken(group_id):
@@ -38,9 +38,9 @@ class Joining:
                 return asked.answer(join_refused(asked.version, ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
             group = self._table.form(group_id)
         decision = self._join(asked, request, group)
-        return Decision(self._table.first_records(group)) + decision
+        return CoordinatorResult(self._table.first_records(group)) + decision
 
-    def _join(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
+    def _join(self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup) -> CoordinatorResult:
         if not self._has_room(group, request.member_id):
             return self._turn_away(asked, request, group)
         if not group.supports(request.protocol_type, _protocols(request)):
@@ -67,7 +67,7 @@ class Joining:
             return joined_count < most or (member is not None and member.joining is not None)
         return member is not None
 
-    def _turn_away(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
+    def _turn_away(self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup) -> CoordinatorResult:
         told = asked.answer(join_refused(asked.version, ErrorCode.GROUP_MAX_SIZE_REACHED))
         member = group.members.get(request.member_id)
         if member is None:
@@ -79,14 +79,18 @@ class Joining:
 
     # --- members that come for the first time
 
-    def _announce(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member_id: str) -> Decision:
+    def _announce(
+        self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup, member_id: str
+    ) -> CoordinatorResult:
         """The client has to come again with the id that it is told: one that gives up leaves no member behind."""
         group.pending.add(member_id)
         deadline = Deadline(Due.SESSION, group.group_id, member_id)
         self._context.timers.set(deadline, request.session_timeout_ms)
         return asked.answer(join_refused(asked.version, ErrorCode.MEMBER_ID_REQUIRED, member_id))
 
-    def _add(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member_id: str) -> Decision:
+    def _add(
+        self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup, member_id: str
+    ) -> CoordinatorResult:
         member = ClassicMember(
             member_id=member_id,
             instance_id=request.group_instance_id,
@@ -106,7 +110,7 @@ class Joining:
 
     # --- members that come again
 
-    def _existing(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup) -> Decision:
+    def _existing(self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup) -> CoordinatorResult:
         if request.member_id in group.pending:
             if request.group_instance_id is not None:  # ids are given out to members that are not static
                 return asked.answer(join_refused(asked.version, ErrorCode.UNKNOWN_SERVER_ERROR))
@@ -124,21 +128,23 @@ class Joining:
         # A leader that joins a stable group again wants to assign again: its topics have more partitions now.
         return self._rejoin(asked, request, group, member)
 
-    def _rejoin(self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember) -> Decision:
+    def _rejoin(
+        self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember
+    ) -> CoordinatorResult:
         told = NOTHING
         if member.joining is not None:  # it asked before, and has given that up
             refusal = join_refused(member.joining.version, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
-            told = Decision(answers=(Answer(member.joining.ticket, refusal),))
+            told = CoordinatorResult(answers=(Answer(member.joining.ticket, refusal),))
         _update(member, asked, request)
         member.joining = asked
         return told + self._rebalancing.rebalance(group, _said(f"{member.member_id} joins again", request))
 
     def _replace(
-        self, asked: Asked, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember, new_id: str
-    ) -> Decision:
+        self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember, new_id: str
+    ) -> CoordinatorResult:
         """A static member has restarted. Its place in a stable group is still there for it."""
         old_id = member.member_id
-        told = Decision(answers=tuple(answers_to_waiting(member, ErrorCode.FENCED_INSTANCE_ID, old_id)))
+        told = CoordinatorResult(answers=tuple(answers_to_waiting(member, ErrorCode.FENCED_INSTANCE_ID, old_id)))
         _update(member, asked, request)
         member.is_new = False
         session = Deadline(Due.SESSION, group.group_id, new_id)
@@ -159,7 +165,7 @@ class Joining:
 
 
 def _replaced_without_rebalance(
-    asked: Asked, group: ClassicGroup, old_id: str, new_id: str, value: GroupMetadataValue
+    asked: RequestContext, group: ClassicGroup, old_id: str, new_id: str, value: GroupMetadataValue
 ) -> JoinGroupResponse:
     """What a static member is told that restarted without a rebalance."""
     is_leader = group.leader == old_id
@@ -183,7 +189,7 @@ def _replaced_without_rebalance(
     )
 
 
-def _update(member: ClassicMember, asked: Asked, request: JoinGroupRequest) -> None:
+def _update(member: ClassicMember, asked: RequestContext, request: JoinGroupRequest) -> None:
     member.protocols = _protocols(request)
     member.rebalance_timeout_ms = rebalance_timeout_ms(asked, request)
     member.session_timeout_ms = request.session_timeout_ms
@@ -198,6 +204,6 @@ def _protocols(request: JoinGroupRequest) -> tuple[Protocol, ...]:
     return tuple(Protocol(each.name, each.metadata) for each in request.protocols)
 
 
-def rebalance_timeout_ms(asked: Asked, request: JoinGroupRequest) -> int:
+def rebalance_timeout_ms(asked: RequestContext, request: JoinGroupRequest) -> int:
     """The first version has one timeout for both."""
     return request.rebalance_timeout_ms if asked.version >= _REBALANCE_TIMEOUT_SINCE else request.session_timeout_ms

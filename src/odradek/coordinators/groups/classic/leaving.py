@@ -1,12 +1,12 @@
 """LeaveGroup: members say that they go, or somebody says it for static ones."""
 
-from odradek.coordinators.decision import NOTHING, Asked, Decision
 from odradek.coordinators.groups import events
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.member import ClassicMember
 from odradek.coordinators.groups.classic.rebalancing import Rebalancing
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import UnknownMember
+from odradek.coordinators.result import NOTHING, CoordinatorResult, RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse
@@ -19,7 +19,7 @@ class Leaving:
         self._rebalancing = rebalancing
         self._timers = context.timers
 
-    def leave(self, asked: Asked, request: LeaveGroupRequest, group: ClassicGroup | None) -> Decision:
+    def leave(self, asked: RequestContext, request: LeaveGroupRequest, group: ClassicGroup | None) -> CoordinatorResult:
         told, results = NOTHING, []
         for identity in leaving_members(asked, request):
             code = ErrorCode.NONE
@@ -33,7 +33,7 @@ class Leaving:
             told += self._rebalancing.rebalance(group, "members left")
         return told + asked.answer(leave_response(asked, tuple(results)))
 
-    def _leave(self, identity: MemberIdentity, group: ClassicGroup | None) -> Decision:
+    def _leave(self, identity: MemberIdentity, group: ClassicGroup | None) -> CoordinatorResult:
         if group is None:
             raise UnknownMember("no such group")
         member_id = identity.member_id
@@ -47,12 +47,12 @@ class Leaving:
             return NOTHING
         return self._drop(group, group.member(member_id, identity.group_instance_id), identity)
 
-    def _drop(self, group: ClassicGroup, member: ClassicMember, identity: MemberIdentity) -> Decision:
+    def _drop(self, group: ClassicGroup, member: ClassicMember, identity: MemberIdentity) -> CoordinatorResult:
         told = events.left(group.group_id, member.member_id, identity.reason)
         return self._rebalancing.drop(group, member) + told
 
 
-def leaving_members(asked: Asked, request: LeaveGroupRequest) -> tuple[MemberIdentity, ...]:
+def leaving_members(asked: RequestContext, request: LeaveGroupRequest) -> tuple[MemberIdentity, ...]:
     """Early versions know one member, and no static ones."""
     return request.members if asked.version >= _MANY_SINCE else (MemberIdentity(member_id=request.member_id),)
 
@@ -61,7 +61,7 @@ def left(identity: MemberIdentity, code: ErrorCode) -> MemberResponse:
     return MemberResponse(member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=code)
 
 
-def leave_response(asked: Asked, results: tuple[MemberResponse, ...]) -> LeaveGroupResponse:
+def leave_response(asked: RequestContext, results: tuple[MemberResponse, ...]) -> LeaveGroupResponse:
     if asked.version >= _MANY_SINCE:
         return LeaveGroupResponse(members=results)
     return LeaveGroupResponse(error_code=results[0].error_code)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from odradek.coordinators.decision import Asked
+from odradek.coordinators.result import RequestContext
 
 
 class Protocol(NamedTuple):
@@ -27,9 +27,9 @@ class ClassicMember:
     """Those it likes best come first."""
     assignment: bytes = b""
 
-    joining: Asked | None = None
+    joining: RequestContext | None = None
     """Waits for the next generation."""
-    syncing: Asked | None = None
+    syncing: RequestContext | None = None
     """Waits for its assignment."""
     is_new: bool = False
     """Whether it has been in no generation yet. It sends no heartbeats before."""

@@ -4,13 +4,13 @@ A rebalance writes nothing: until its leader has assigned, a generation is not r
 one before. Only a group that has become empty is written at once.
 """
 
-from odradek.coordinators.decision import NOTHING, Answer, Decision
 from odradek.coordinators.groups.classic import record
 from odradek.coordinators.groups.classic.answers import answers_to_waiting, joined, members_of
 from odradek.coordinators.groups.classic.group import ClassicGroup, InitialDelay, State
 from odradek.coordinators.groups.classic.member import ClassicMember
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.events import happened, removed
+from odradek.coordinators.result import NOTHING, Answer, CoordinatorResult
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.sync_group import SyncGroupResponse
 
@@ -29,23 +29,23 @@ class Rebalancing:
         """A sign of life within the session timeout from now."""
         self._timers.set(Deadline(Due.SESSION, group.group_id, member.member_id), member.session_timeout_ms)
 
-    def drop(self, group: ClassicGroup, member: ClassicMember) -> Decision:
+    def drop(self, group: ClassicGroup, member: ClassicMember) -> CoordinatorResult:
         """The member is out, whatever follows from that."""
         self._timers.cancel(Deadline(Due.SESSION, group.group_id, member.member_id))
         group.remove(member.member_id)
-        return Decision(answers=tuple(answers_to_waiting(member, ErrorCode.UNKNOWN_MEMBER_ID, "")))
+        return CoordinatorResult(answers=tuple(answers_to_waiting(member, ErrorCode.UNKNOWN_MEMBER_ID, "")))
 
-    def remove_member(self, group: ClassicGroup, member: ClassicMember, reason: str) -> Decision:
+    def remove_member(self, group: ClassicGroup, member: ClassicMember, reason: str) -> CoordinatorResult:
         """The same where the member did not ask for it."""
         return self.drop(group, member) + removed(group.group_id, member.member_id, reason)
 
     # --- the phases
 
-    def rebalance(self, group: ClassicGroup, reason: str) -> Decision:
+    def rebalance(self, group: ClassicGroup, reason: str) -> CoordinatorResult:
         """Members came, changed or left: begin a rebalance, or end the one under way if all have joined."""
         return self.end_if_joined(group) if group.state is State.PREPARING_REBALANCE else self.begin(group, reason)
 
-    def begin(self, group: ClassicGroup, reason: str) -> Decision:
+    def begin(self, group: ClassicGroup, reason: str) -> CoordinatorResult:
         told = happened("a group rebalances", group.group_id, generation=group.generation, reason=reason)
         if group.state is State.COMPLETING_REBALANCE:
             told += self._take_back(group)
@@ -68,11 +68,11 @@ class Rebalancing:
         """The assignments are about to be recorded. Where they cannot be, nobody is left to wait for them."""
         self._timers.set(Deadline(Due.JOIN, group.group_id), 0)
 
-    def end_if_joined(self, group: ClassicGroup) -> Decision:
+    def end_if_joined(self, group: ClassicGroup) -> CoordinatorResult:
         """The first rebalance of a group waits for its time in any case."""
         return self.end(group) if group.initial is None and group.has_all_joined else NOTHING
 
-    def end(self, group: ClassicGroup) -> Decision:
+    def end(self, group: ClassicGroup) -> CoordinatorResult:
         """The next generation is who has joined, and static members, who may come later."""
         join = Deadline(Due.JOIN, group.group_id)
         self._timers.cancel(join)
@@ -83,13 +83,13 @@ class Rebalancing:
         if not group.members:
             self._timers.set(join, _WRITE_AGAIN_MS)
             told += happened("a group is empty", group.group_id, generation=group.generation)
-            return told + Decision((record.emptied(group, self._context.clock.now_ms()),))
+            return told + CoordinatorResult((record.emptied(group, self._context.clock.now_ms()),))
         if not group.elect_joined():
             self._timers.set(join, group.rebalance_timeout_ms)
             return told
         return told + self._next_generation(group)
 
-    def _next_generation(self, group: ClassicGroup) -> Decision:
+    def _next_generation(self, group: ClassicGroup) -> CoordinatorResult:
         group.generation += 1
         group.protocol = group.elect_protocol()
         group.topics = group.subscribed_topics()
@@ -106,7 +106,7 @@ class Rebalancing:
             member.is_new = False
             self.reschedule_session(group, member)
         self._timers.set(Deadline(Due.SYNC, group.group_id), group.rebalance_timeout_ms)
-        return Decision(answers=tuple(answers)) + happened(
+        return CoordinatorResult(answers=tuple(answers)) + happened(
             "a group has a new generation",
             group.group_id,
             generation=group.generation,
@@ -115,7 +115,7 @@ class Rebalancing:
             assignor=group.protocol,
         )
 
-    def _take_back(self, group: ClassicGroup) -> Decision:
+    def _take_back(self, group: ClassicGroup) -> CoordinatorResult:
         """A generation ends before its leader has assigned."""
         answers = []
         for member in group.members.values():
@@ -125,11 +125,11 @@ class Rebalancing:
                 answers.append(Answer(member.syncing.ticket, refusal))
                 member.syncing = None
                 self.reschedule_session(group, member)
-        return Decision(answers=tuple(answers))
+        return CoordinatorResult(answers=tuple(answers))
 
     # --- deadlines
 
-    def join_due(self, group: ClassicGroup) -> Decision:
+    def join_due(self, group: ClassicGroup) -> CoordinatorResult:
         if group.state is State.COMPLETING_REBALANCE:
             return self.begin(group, "its assignments could not be written")
         if group.state is not State.PREPARING_REBALANCE:
@@ -142,7 +142,7 @@ class Rebalancing:
         self._timers.set(Deadline(Due.JOIN, group.group_id), delay_ms)
         return NOTHING
 
-    def sync_due(self, group: ClassicGroup) -> Decision:
+    def sync_due(self, group: ClassicGroup) -> CoordinatorResult:
         """Those who have not asked for their assignment are out, and the others begin anew."""
         if group.state not in (State.COMPLETING_REBALANCE, State.STABLE) or not group.unsynced:
             return NOTHING
@@ -152,7 +152,7 @@ class Rebalancing:
                 told += self.remove_member(group, member, "it did not ask for its assignment in time")
         return told + self.begin(group, "members did not ask for their assignments in time")
 
-    def session_due(self, group: ClassicGroup, member_id: str) -> Decision:
+    def session_due(self, group: ClassicGroup, member_id: str) -> CoordinatorResult:
         if member_id in group.pending:
             group.remove(member_id)
             return self._end_without_delay(group)
@@ -164,7 +164,7 @@ class Rebalancing:
             return told + self._end_without_delay(group)
         return told + self.begin(group, f"{member_id} was removed")
 
-    def _end_without_delay(self, group: ClassicGroup) -> Decision:
+    def _end_without_delay(self, group: ClassicGroup) -> CoordinatorResult:
         """When somebody is given up, not even the first rebalance waits any longer: so Kafka does it."""
         if group.state is State.PREPARING_REBALANCE and group.has_all_joined:
             return self.end(group)

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.classic.group import ClassicGroup, State
 from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
+from odradek.coordinators.result import Stored
 from odradek.model.numbers import TimestampMs
 from odradek.wire.records.classic_group import GroupMetadataKey, GroupMetadataValue, MemberMetadata
 

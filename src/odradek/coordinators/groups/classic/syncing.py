@@ -1,6 +1,5 @@
 """SyncGroup: the leader assigns, and all are told what is theirs."""
 
-from odradek.coordinators.decision import NOTHING, Answer, Asked, Decision
 from odradek.coordinators.groups.classic import record
 from odradek.coordinators.groups.classic.answers import synced
 from odradek.coordinators.groups.classic.group import ClassicGroup, State
@@ -14,6 +13,7 @@ from odradek.coordinators.groups.errors import (
     UnknownMember,
 )
 from odradek.coordinators.groups.events import happened
+from odradek.coordinators.result import NOTHING, Answer, CoordinatorResult, RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 
@@ -25,7 +25,7 @@ class Syncing:
         self._rebalancing = rebalancing
         self._timers = context.timers
 
-    def sync(self, asked: Asked, request: SyncGroupRequest, group: ClassicGroup | None) -> Decision:
+    def sync(self, asked: RequestContext, request: SyncGroupRequest, group: ClassicGroup | None) -> CoordinatorResult:
         """Raises a BrokerError if the member has nothing to expect."""
         if group is None or group.is_empty:
             raise UnknownMember(f"group {request.group_id} has no members")
@@ -42,7 +42,7 @@ class Syncing:
         member.syncing = asked
         return told + self._assign(group, request) if member.member_id == group.leader else told
 
-    def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> Decision:
+    def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> CoordinatorResult:
         self._rebalancing.begin_unless_written(group)
         assignments = {each.member_id: each.assignment for each in request.assignments}
         answers = []
@@ -53,10 +53,10 @@ class Syncing:
                 member.syncing = None
                 self._rebalancing.reschedule_session(group, member)
         told = happened("a group is stable", group.group_id, generation=group.generation, members=len(group.members))
-        return Decision((record.assigned(group, assignments),), tuple(answers)) + told
+        return CoordinatorResult((record.assigned(group, assignments),), tuple(answers)) + told
 
 
-def check_protocol_given(asked: Asked, request: SyncGroupRequest) -> None:
+def check_protocol_given(asked: RequestContext, request: SyncGroupRequest) -> None:
     """From one version on members must say which protocol they go by."""
     said = request.protocol_type is not None and request.protocol_name is not None
     if asked.version >= _PROTOCOL_REQUIRED_SINCE and not said:
@@ -71,9 +71,9 @@ def _check(group: ClassicGroup, request: SyncGroupRequest) -> None:
         raise InconsistentProtocol(f"group {group.group_id} uses {group.protocol_type} {group.protocol}")
 
 
-def _give_up_older(member: ClassicMember) -> Decision:
+def _give_up_older(member: ClassicMember) -> CoordinatorResult:
     """It asked before, and has given that up."""
     if member.syncing is None:
         return NOTHING
     refusal = SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
-    return Decision(answers=(Answer(member.syncing.ticket, refusal),))
+    return CoordinatorResult(answers=(Answer(member.syncing.ticket, refusal),))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.classic import record
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.errors import GroupNotEmpty
 from odradek.coordinators.groups.group import Group, GroupKind
+from odradek.coordinators.result import Stored
 from odradek.model.clock import Clock
 
 _REPLACEABLE = (GroupKind.CONSUMER, GroupKind.STREAMS)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from odradek.coordinators.decision import Asked, Decision, Stored
 from odradek.coordinators.groups.consumer import records
 from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS, Assignment, Assignor
 from odradek.coordinators.groups.consumer.expressions import Matched, check_expression
@@ -13,6 +12,7 @@ from odradek.coordinators.groups.consumer.targets import is_due, next_target
 from odradek.coordinators.groups.consumer.topics import TopicView
 from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.events import Event, event
+from odradek.coordinators.result import CoordinatorResult, RequestContext, Stored
 from odradek.wire.messages.consumer_group_heartbeat import TopicPartitions
 from odradek.wire.schema import Message
 
@@ -37,7 +37,7 @@ class Change:
         self.records = list(records_before)
         self._events: list[Event] = []
 
-    def answer(self, asked: Asked, response: Message) -> Decision:
+    def answer(self, asked: RequestContext, response: Message) -> CoordinatorResult:
         """All that came of it."""
         decision = asked.answer(response, *self.records)
         return decision._replace(effects=tuple(self._events)) if self._events else decision

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from odradek.coordinators.decision import NOTHING, Asked, Decision, Stored
 from odradek.coordinators.groups.consumer import records
 from odradek.coordinators.groups.consumer.answers import assignment_of, refused
 from odradek.coordinators.groups.consumer.assignors import assignors_of
@@ -31,6 +30,7 @@ from odradek.coordinators.groups.context import Deadline, Due, GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound
 from odradek.coordinators.groups.events import left, removed
 from odradek.coordinators.groups.group import Group, GroupKind
+from odradek.coordinators.result import NOTHING, CoordinatorResult, RequestContext, Stored
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.errors import BrokerError
@@ -61,7 +61,7 @@ class ConsumerGroups:
 
     # --- commands
 
-    def heartbeat(self, asked: Asked, request: ConsumerGroupHeartbeatRequest) -> Decision:
+    def heartbeat(self, asked: RequestContext, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult:
         try:
             check_heartbeat(request, asked.version, self._assignors)
             if request.member_epoch in (LEAVING, LEAVING_FOR_A_WHILE):
@@ -70,14 +70,14 @@ class ConsumerGroups:
         except BrokerError as error:
             return asked.answer(refused(error))
 
-    def loaded(self) -> Decision:
+    def loaded(self) -> CoordinatorResult:
         """Members have all of their time again."""
         self.topics.loaded()
         for group in self._own():
             self.schedule_timers(group)
         return NOTHING
 
-    def expired(self, deadline: Deadline) -> Decision:
+    def expired(self, deadline: Deadline) -> CoordinatorResult:
         """A member was silent for too long, or has kept what it was to give back."""
         group = self._groups.get(deadline.group_id)
         if not isinstance(group, ConsumerGroup) or deadline.member_id not in group.members:
@@ -87,9 +87,9 @@ class ConsumerGroups:
         if deadline.due is Due.CONSUMER_REVOCATION and not is_revoking:
             return NOTHING
         reason = EXPIRY_REASONS[deadline.due]
-        return Decision(self.remove(group, (member,))) + removed(group.group_id, member.member_id, reason)
+        return CoordinatorResult(self.remove(group, (member,))) + removed(group.group_id, member.member_id, reason)
 
-    def topics_changed(self, delta: Delta, image: Image) -> Decision:
+    def topics_changed(self, delta: Delta, image: Image) -> CoordinatorResult:
         """Groups that read them find out what it means when a member asks next."""
         names = self.topics.changed(delta, image)
         if names:
@@ -123,7 +123,7 @@ class ConsumerGroups:
 
     # --- staying
 
-    def _stay(self, asked: Asked, request: ConsumerGroupHeartbeatRequest) -> Decision:
+    def _stay(self, asked: RequestContext, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult:
         is_joining = request.member_epoch == JOINING
         group, converted = self._group_to_join(request.group_id) if is_joining else (self._group(request.group_id), ())
         check_room(group, request.member_id, self._context.config().group_consumer_max_size)
@@ -186,7 +186,7 @@ class ConsumerGroups:
 
     # --- leaving
 
-    def _leave(self, asked: Asked, request: ConsumerGroupHeartbeatRequest) -> Decision:
+    def _leave(self, asked: RequestContext, request: ConsumerGroupHeartbeatRequest) -> CoordinatorResult:
         group = self._group(request.group_id)
         if request.instance_id is None:
             member = group.member(request.member_id)

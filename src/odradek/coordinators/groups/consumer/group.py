@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from typing import TypeVar
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.consumer import records
 from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS as NO_TARGET
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment
@@ -14,6 +13,7 @@ from odradek.coordinators.groups.consumer.member import ConsumerMember, MemberSt
 from odradek.coordinators.groups.consumer.ownership import Ownership
 from odradek.coordinators.groups.errors import GroupNotEmpty, IllegalGeneration, UnknownMember
 from odradek.coordinators.groups.group import GroupKind, Member, PartitionCheck
+from odradek.coordinators.result import Stored
 from odradek.model.errors import UnsupportedVersion
 from odradek.model.numbers import TimestampMs
 from odradek.wire.schema import uuid

@@ -6,7 +6,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from odradek.coordinators.decision import Asked
+from odradek.coordinators.result import RequestContext
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
 from odradek.wire.records.consumer_group import (
     ClassicMemberMetadata,
@@ -89,7 +89,7 @@ class ConsumerMember:
                 return epoch
         return None
 
-    def told_by(self, request: ConsumerGroupHeartbeatRequest, asked: Asked) -> "ConsumerMember":
+    def told_by(self, request: ConsumerGroupHeartbeatRequest, asked: RequestContext) -> "ConsumerMember":
         """With what the request says of it. What it does not say stays; the same object where nothing changes."""
         names, expression = self.subscription
         if request.subscribed_topic_names is not None:

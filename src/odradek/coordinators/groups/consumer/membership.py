@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.consumer import records
 from odradek.coordinators.groups.consumer.errors import FencedMemberEpoch, UnreleasedInstance
 from odradek.coordinators.groups.consumer.group import ConsumerGroup, topics_of
 from odradek.coordinators.groups.consumer.member import JOINING, LEAVING_FOR_A_WHILE, ConsumerMember, Partitions
 from odradek.coordinators.groups.consumer.topics import TopicView
 from odradek.coordinators.groups.errors import FencedInstance, GroupFull, UnknownMember
+from odradek.coordinators.result import Stored
 from odradek.wire.messages.consumer_group_heartbeat import TopicPartitions
 
 

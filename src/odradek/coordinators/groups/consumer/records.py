@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.consumer.assignors.spec import Assignment
 from odradek.coordinators.groups.consumer.expressions import Matched
 from odradek.coordinators.groups.consumer.member import ConsumerMember, Partitions
+from odradek.coordinators.result import Stored
 from odradek.model.numbers import TimestampMs
 from odradek.wire.records.consumer_group import (
     ConsumerGroupCurrentMemberAssignmentKey,

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.classic import record
 from odradek.coordinators.groups.classic.group import CONSUMER, ClassicGroup
 from odradek.coordinators.groups.classic.member import ClassicMember, Protocol
@@ -11,6 +10,7 @@ from odradek.coordinators.groups.consumer.assignors.spec import NO_PARTITIONS
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.consumer.member import ConsumerMember
 from odradek.coordinators.groups.embedded import write_assignment
+from odradek.coordinators.result import Stored
 from odradek.metadata.image import Topics
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.numbers import TimestampMs

@@ -9,7 +9,6 @@ Each move is one batch: the records that end the group of one kind, and those th
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from odradek.coordinators.decision import NOTHING, Answer, Asked, Decision
 from odradek.coordinators.groups.classic.answers import answers_to_waiting
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.classic.groups import ClassicGroups
@@ -26,6 +25,7 @@ from odradek.coordinators.groups.events import happened
 from odradek.coordinators.groups.group import Group
 from odradek.coordinators.groups.migration.downgrade import can_downgrade, downgraded, held
 from odradek.coordinators.groups.migration.upgrade import check_upgrade, upgraded
+from odradek.coordinators.result import NOTHING, Answer, CoordinatorResult, RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.consumer_group_heartbeat import ConsumerGroupHeartbeatRequest
@@ -62,7 +62,9 @@ class Migration:
             return FencedInstance(f"another member is {request.instance_id} in group {group.group_id}")
         return UnknownMember(f"{request.member_id} is no member of group {group.group_id}")
 
-    def upgrade(self, asked: Asked, request: ConsumerGroupHeartbeatRequest, group: ClassicGroup) -> Decision:
+    def upgrade(
+        self, asked: RequestContext, request: ConsumerGroupHeartbeatRequest, group: ClassicGroup
+    ) -> CoordinatorResult:
         """Raises GroupNotFound where the group has to stay what it is."""
         check_upgrade(group, self._context.config())
         records = upgraded(group, self._consumer.topics)
@@ -83,11 +85,11 @@ class Migration:
             session = Deadline(Due.CONSUMER_SESSION, group.group_id, member.member_id)
             self._context.timers.set(session, member.session_timeout_ms)
         event = happened("a group moved to the consumer protocol", group.group_id, members=len(group.members) + 1)
-        return Decision(records, tuple(answers)) + event + decision
+        return CoordinatorResult(records, tuple(answers)) + event + decision
 
     # --- downgrade
 
-    def with_downgrade(self, group_id: str, decision: Decision) -> Decision:
+    def with_downgrade(self, group_id: str, decision: CoordinatorResult) -> CoordinatorResult:
         """The same, unless it takes the last member of the consumer protocol out: then the group moves as well."""
         group = self._groups.get(group_id)
         written = [each for each in decision.records if isinstance(each.key, ConsumerGroupMemberMetadataKey)]
@@ -97,11 +99,11 @@ class Migration:
         left = [member for member_id, member in group.members.items() if member_id not in gone]
         if not can_downgrade(left, self._context.config()):
             return decision
-        return Decision(answers=decision.answers, effects=decision.effects) + self._downgrade(group, left)
+        return CoordinatorResult(answers=decision.answers, effects=decision.effects) + self._downgrade(group, left)
 
     def downgrade_for(
-        self, asked: Asked, group: ConsumerGroup, there: ConsumerMember, after: ConsumerMember
-    ) -> Decision | None:
+        self, asked: RequestContext, group: ConsumerGroup, there: ConsumerMember, after: ConsumerMember
+    ) -> CoordinatorResult | None:
         """A static member comes back with the classic protocol. None, if it was not the last one without it.
 
         Where the others have what they should have, it gets what its predecessor should have, and nobody rebalances.
@@ -119,7 +121,7 @@ class Migration:
         group: ConsumerGroup,
         left: Collection[ConsumerMember],
         targets: Mapping[str, Assignment] | None = None,
-    ) -> Decision:
+    ) -> CoordinatorResult:
         """Without targets that hold, the group rebalances, and until then its members have what they have."""
         # Kafka takes them to have what they should have. If the group moves back at once, then what a member has not
         # given back yet would be free to all.
@@ -133,9 +135,9 @@ class Migration:
         # What follows is up to the classic group, which is there once these records are.
         self._context.timers.set(Deadline(Due.DOWNGRADED, group.group_id), 0)
         event = happened("a group moved to the classic protocol", group.group_id, members=len(left))
-        return Decision(moved.records) + event
+        return CoordinatorResult(moved.records) + event
 
-    def downgraded(self, group_id: str) -> Decision:
+    def downgraded(self, group_id: str) -> CoordinatorResult:
         downgrade = self._downgrades.pop(group_id, None)
         group = self._groups.get(group_id)
         if downgrade is None or group is None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.classic.group import CONSUMER, ClassicGroup, State
 from odradek.coordinators.groups.classic.member import ClassicMember
 from odradek.coordinators.groups.consumer import records
@@ -11,6 +10,7 @@ from odradek.coordinators.groups.consumer.member import ConsumerMember, Partitio
 from odradek.coordinators.groups.consumer.topics import TopicView
 from odradek.coordinators.groups.embedded import by_id, read_assignment, read_subscription
 from odradek.coordinators.groups.errors import GroupNotFound
+from odradek.coordinators.result import Stored
 from odradek.metadata.image import Topics
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.errors import BadRequest

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from odradek.coordinators.decision import Asked, Decision, Stored
 from odradek.coordinators.groups.group import Group
 from odradek.coordinators.groups.offsets.records import tombstone
+from odradek.coordinators.result import CoordinatorResult, RequestContext, Stored
 from odradek.metadata.image import Image
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.offset_delete import (
@@ -16,8 +16,12 @@ from odradek.wire.messages.offset_delete import (
 
 
 def delete(
-    asked: Asked, request: OffsetDeleteRequest, group: Group, image: Image, has: Callable[[str, str, int], bool]
-) -> Decision:
+    asked: RequestContext,
+    request: OffsetDeleteRequest,
+    group: Group,
+    image: Image,
+    has: Callable[[str, str, int], bool],
+) -> CoordinatorResult:
     """`has` tells whether the group has an offset of a topic's partition. Those of no known topic are told first."""
     refused: dict[str, list[OffsetDeleteResponsePartition]] = {}
     done: dict[str, list[OffsetDeleteResponsePartition]] = {}

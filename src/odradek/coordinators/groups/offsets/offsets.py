@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from odradek.coordinators.decision import Answer, Asked, Decision, Stored
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.errors import GroupNotFound, IllegalGeneration
 from odradek.coordinators.groups.group import Group, Member, PartitionCheck
@@ -14,6 +13,7 @@ from odradek.coordinators.groups.offsets.fetches import OffsetFetches
 from odradek.coordinators.groups.offsets.pending import PendingOffsets
 from odradek.coordinators.groups.offsets.records import commit_record, tombstone
 from odradek.coordinators.groups.offsets.table import OffsetTable
+from odradek.coordinators.result import Answer, CoordinatorResult, RequestContext, Stored
 from odradek.metadata.image import Topic
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
@@ -61,7 +61,7 @@ class Offsets:
 
     # --- commands
 
-    def commit(self, asked: Asked, request: OffsetCommitRequest) -> Decision:
+    def commit(self, asked: RequestContext, request: OffsetCommitRequest) -> CoordinatorResult:
         outcome = Outcome()
         wanted = known_in(request, asked.version, self._context.image(), outcome)
         records: list[Stored] = []
@@ -72,7 +72,7 @@ class Offsets:
             except BrokerError as error:
                 for topic, partitions in wanted:
                     outcome.answer(topic, answers(partitions, error.code))
-        return Decision(tuple(records), (Answer(asked.ticket, outcome.response()),))
+        return CoordinatorResult(tuple(records), (Answer(asked.ticket, outcome.response()),))
 
     def _check_commit(self, version: int, request: OffsetCommitRequest) -> PartitionCheck | None:
         epoch = request.generation_id_or_member_epoch
@@ -138,7 +138,7 @@ class Offsets:
         self._classic.count_as_heartbeat(group, asked.member_id)
         return topic
 
-    def delete(self, asked: Asked, request: OffsetDeleteRequest) -> Decision:
+    def delete(self, asked: RequestContext, request: OffsetDeleteRequest) -> CoordinatorResult:
         group = self._groups.get(request.group_id)
         if group is None:
             raise GroupNotFound(f"Group {request.group_id} not found")

@@ -1,6 +1,6 @@
 """Committed offsets as records of the coordinator's log."""
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.result import Stored
 from odradek.metadata.image import Topic
 from odradek.model.numbers import NO_TIMESTAMP, TimestampMs
 from odradek.wire.messages.offset_commit import OffsetCommitRequestPartition

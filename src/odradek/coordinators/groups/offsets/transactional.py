@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from odradek.coordinators.decision import Asked, Decision, Stored, Writer
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.errors import IllegalGeneration
 from odradek.coordinators.groups.group import Group, Member, PartitionCheck
 from odradek.coordinators.groups.offsets.commits import units
 from odradek.coordinators.groups.offsets.records import pending_record
+from odradek.coordinators.result import CoordinatorResult, RequestContext, Stored, Writer
 from odradek.metadata.image import Image, Topic
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
@@ -81,7 +81,7 @@ class TransactionalCommits:
         self._groups = groups
         self._context = context
 
-    def commit(self, asked: Asked, commit: Commit) -> Decision:
+    def commit(self, asked: RequestContext, commit: Commit) -> CoordinatorResult:
         """For a transaction that is known to have the partition of the group. Raises what refuses all of it."""
         request = commit.request
         metadata_max = self._context.config().offset_metadata_max_bytes

@@ -7,7 +7,7 @@ and the epoch is not ahead of it. It may be behind as long as the member has had
 
 from collections.abc import Sequence
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.result import Stored
 from odradek.model.topic_partition import TopicPartition
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse

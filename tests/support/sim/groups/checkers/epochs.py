@@ -9,7 +9,7 @@ dies then, the next generation has the same number. That does no harm: members o
 from collections.abc import Hashable, Sequence
 from typing import TypeVar
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.result import Stored
 from odradek.wire.records import classic_group as classic
 from odradek.wire.records import consumer_group as consumer
 from support.sim.groups.watching import Checker, Violation

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from odradek.coordinators.decision import Stored
+from odradek.coordinators.result import Stored
 from odradek.model.topic_partition import TopicPartition
 from odradek.wire.records import classic_group as classic
 from odradek.wire.records import consumer_group as consumer

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.coordinators.decision import Stored
 from odradek.coordinators.groups.errors import GroupNotEmpty
 from odradek.coordinators.groups.group import Group, GroupKind, Member
+from odradek.coordinators.result import Stored
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import TimestampMs
 from odradek.wire.records.classic_group import GroupMetadataKey

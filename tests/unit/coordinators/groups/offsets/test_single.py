@@ -2,8 +2,8 @@
 
 import pytest
 
-from odradek.coordinators.decision import Asked
 from odradek.coordinators.groups.offsets.single import SingleCommit
+from odradek.coordinators.result import RequestContext
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import Offset
@@ -88,7 +88,7 @@ def test_members_of_the_newer_protocol_commit_with_their_epoch() -> None:
         subscribed_topic_names=("orders",),
         topic_partitions=(),
     )
-    stage.perform(stage.shard.consumer.heartbeat(Asked("ticket", 1), join))
+    stage.perform(stage.shard.consumer.heartbeat(RequestContext("ticket", 1), join))
     group = stage.shard.groups[GROUP]
     epoch = group.epoch  # type: ignore[attr-defined]
     assert not put(stage, offsets("orders", 7), member_id="m", generation_id_or_member_epoch=epoch + 1)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from odradek.coordinators.decision import Asked, Writer
 from odradek.coordinators.groups.offsets.transactional import Commit
+from odradek.coordinators.result import RequestContext, Writer
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
@@ -40,7 +40,7 @@ def commit(stage: OffsetStage, *partitions: int, topic: str = "orders", metadata
     )
     commit = Commit(request, stage.image)
     try:
-        decision = stage.shard.transactional.commit(Asked("ticket", 5), commit)
+        decision = stage.shard.transactional.commit(RequestContext("ticket", 5), commit)
     except BrokerError as error:
         return error.code
     assert decision.writer == WRITER

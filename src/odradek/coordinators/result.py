@@ -26,7 +26,7 @@ class Writer(NamedTuple):
     epoch: int
 
 
-class Asked(NamedTuple):
+class RequestContext(NamedTuple):
     """A request: who waits for the answer, and what its head and its connection say."""
 
     ticket: Ticket
@@ -35,9 +35,9 @@ class Asked(NamedTuple):
     client_host: str = ""
     """As Kafka writes it: `/127.0.0.1`."""
 
-    def answer(self, response: Message, *records: "Stored") -> "Decision":
+    def answer(self, response: Message, *records: "Stored") -> "CoordinatorResult":
         """The usual outcome: this one is answered, and nobody else."""
-        return Decision(records, (Answer(self.ticket, response),))
+        return CoordinatorResult(records, (Answer(self.ticket, response),))
 
 
 class Stored(NamedTuple):
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
     response: Message
 
 
-class Decision(NamedTuple):
+class CoordinatorResult(NamedTuple):
     records: tuple[Stored, ...] = ()
     answers: tuple[Answer, ...] = ()
     """They leave once the records are in the log. If those cannot be written, the tickets get an error instead."""
@@ -65,9 +65,9 @@ class Decision(NamedTuple):
     writer: "Writer | None" = None
     """Whose transaction the records are in."""
 
-    def __add__(self, other: "Decision") -> "Decision":  # type: ignore[override]
+    def __add__(self, other: "CoordinatorResult") -> "CoordinatorResult":  # type: ignore[override]
         """One after the other, written together, and so in no transaction."""
-        return Decision(
+        return CoordinatorResult(
             self.records + other.records,
             self.answers + other.answers,
             self.is_atomic or other.is_atomic,
@@ -75,10 +75,10 @@ class Decision(NamedTuple):
         )
 
 
-NOTHING = Decision(is_atomic=False)
+NOTHING = CoordinatorResult(is_atomic=False)
 
 
-def all_of(decisions: Iterable[Decision]) -> Decision:
+def all_of(decisions: Iterable[CoordinatorResult]) -> CoordinatorResult:
     whole = NOTHING
     for decision in decisions:
         whole += decision
