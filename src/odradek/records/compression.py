@@ -192,7 +192,7 @@ def _write_lz4_thorough(data: Buffer, level: int) -> bytes:
     # cramjam knows levels for whole frames only; these have a checksum for each block, which Java reads too.
     level = min(max(level, _LZ4_THOROUGH_MIN), _LZ4_THOROUGH_MAX)
     frame = cramjam.lz4.Compressor(level=level, content_checksum=False, block_linked=False)
-    frame.compress(data)
+    frame.compress(bytes(data))  # it takes nothing else, such as a view of a batch
     return bytes(frame.finish())
 
 

@@ -52,6 +52,7 @@ def test_every_level_of_kafka_works(codec: Codec, levels: list[int]) -> None:
     data = TEXT[:70_000]
     for level in levels:
         assert inflate(codec, compress(codec, data, level)) == data, level
+        assert compress(codec, memoryview(data), level) == compress(codec, data, level), level
 
 
 @pytest.mark.parametrize(("codec", "low", "high"), [(Codec.GZIP, 1, 9), (Codec.LZ4, 1, 17), (Codec.ZSTD, -131_072, 22)])
