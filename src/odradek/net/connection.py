@@ -35,6 +35,8 @@ class Limits:
     """Buffer of answers in memory that the client does not take."""
     waiting_parts_max: int = 128
     """Parts of answers that the client does not take: each may hold a file open."""
+    held_bytes_max: int = 256 << 20
+    """Of requests of all connections that outlive their handlers. Beyond it, no connection is read from."""
     turn_s: float = 0.005
     """Then the other connections have their turn, whatever else this one has sent."""
 
@@ -88,6 +90,15 @@ class Owner(Protocol):
         """It is closed."""
         ...
 
+    is_full: bool
+    """Whether as many bytes are held as may be."""
+
+    def hold(self, size: int) -> None:
+        """Count bytes of a request that outlives its handler."""
+        ...
+
+    def release(self, size: int) -> None: ...
+
     def send_later(self, connection: "Connection") -> None:
         """Call its `send_now` at the end of this turn of the loop, when all who have sent something were heard."""
         ...
@@ -104,6 +115,7 @@ class Connection:
         "_filled",
         "_frame_size",
         "_handler",
+        "_held",
         "_held_back",
         "_is_refused",
         "_limits",
@@ -145,6 +157,8 @@ class Connection:
         """A request was refused: what comes after it is not looked at."""
         self._held_back: asyncio.TimerHandle | None = None
         """Until this timer ends, what comes is not looked at."""
+        self._held = 0
+        """Requests that outlive their handlers: what comes behind them is not looked at."""
         self._replies: list[Reply] = []  # never many; a deque takes 760 bytes, also of a connection that is idle
         self._outgoing = Outgoing()
         self._writing = False
@@ -176,11 +190,12 @@ class Connection:
         return self._buffer is not None or bool(self._backlog)
 
     def _resume(self) -> None:
-        if not self.is_reading and not self.is_closed:
+        if not self.is_reading and not self.is_closed and not self._owner.is_full:
             self._loop.add_reader(self._sock.fileno(), self._on_readable)
             self.is_reading = True
 
-    def _pause(self) -> None:
+    def pause(self) -> None:
+        """Read nothing until `resume`, or until the next answer leaves."""
         if self.is_reading:
             self._loop.remove_reader(self._sock.fileno())
             self.is_reading = False
@@ -201,6 +216,8 @@ class Connection:
         return (
             not (self.is_reading or self._feeding or self._is_refused or self._awaits_turn or self.is_closed)
             and self._held_back is None
+            and not self._held
+            and not self._owner.is_full
             and len(self._replies) <= limits.under_way_max // 2
             and outgoing.size <= limits.waiting_bytes_max // 2
             and len(outgoing) <= limits.waiting_parts_max // 2
@@ -219,10 +236,28 @@ class Connection:
                 return
             self._held_back.cancel()
         self._held_back = self._loop.call_at(until, self._let_go)
-        self._pause()
+        self.pause()
 
     def _let_go(self) -> None:
         self._held_back = None
+        self.resume()
+
+    def hold(self, size: int) -> None:
+        """A request keeps `size` bytes when its handler has returned: what comes behind it waits until `release`.
+
+        So requests keep their order, and a connection holds one request at most.
+        """
+        self._held += 1
+        self._owner.hold(size)
+        self.pause()
+
+    def release(self, size: int) -> None:
+        self._held -= 1
+        self._owner.release(size)
+        self.resume()
+
+    def resume(self) -> None:
+        """Read on, if nothing else is in the way."""
         if self._may_read_on:
             self._read_on()
 
@@ -264,8 +299,8 @@ class Connection:
         turn_end = time.perf_counter() + limits.turn_s
         self._feeding = True
         while end - at >= 4 and not self.is_closed:
-            if self._is_refused or self._held_back or ((self._replies or outgoing) and self._is_full):
-                self._pause()
+            if self._is_refused or self._held_back or self._held or ((self._replies or outgoing) and self._is_full):
+                self.pause()
                 break
             (size,) = _SIZE.unpack_from(data, at)
             if not 0 <= size <= limits.frame_bytes_max:
@@ -278,7 +313,7 @@ class Connection:
             self._deliver(data[at + 4 : at + 4 + size])
             at += 4 + size
             if at < end and time.perf_counter() > turn_end:
-                self._pause()
+                self.pause()
                 self._end_turn()
                 break
         self._feeding = False
@@ -324,7 +359,7 @@ class Connection:
         self._deliver(memoryview(buffer)[: self._frame_size])
         self._buffers.give_back(buffer)
         if self._is_full:
-            self._pause()
+            self.pause()
 
     def _deliver(self, frame: memoryview) -> None:
         reply = Reply(self)
@@ -352,7 +387,7 @@ class Connection:
     def refused(self) -> None:
         """A request was refused: close when it is its turn."""
         self._is_refused = True
-        self._pause()
+        self.pause()
         self.answered()
 
     def _read_on(self) -> None:
@@ -396,7 +431,7 @@ class Connection:
         """At once: what was not sent is lost. `reason` is None where nothing is wrong."""
         if self.is_closed:
             return
-        self._pause()
+        self.pause()
         if self._held_back is not None:
             self._held_back.cancel()
             self._held_back = None

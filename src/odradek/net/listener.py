@@ -97,6 +97,8 @@ class Listener:
         self._has_complained = False
         self.connections: set[Connection] = set()
         self._to_send: list[Connection] = []
+        self.is_full = False
+        self._held_bytes = 0
 
     def open(self, host: str, port: int, name: str = "PLAINTEXT") -> tuple[str, int]:
         """Listen, at one more address; returns it, with the port that was given where `port` is 0."""
@@ -149,6 +151,23 @@ class Listener:
         waiting, self._to_send = self._to_send, []
         for connection in waiting:
             connection.send_now()
+
+    # --- bytes of requests that outlive their handlers
+
+    def hold(self, size: int) -> None:
+        self._held_bytes += size
+        if self._held_bytes >= self.limits.held_bytes_max and not self.is_full:
+            self.is_full = True
+            for connection in self.connections:
+                connection.pause()
+
+    def release(self, size: int) -> None:
+        """Half of it has to be free, so as not to go on one request at a time at the edge."""
+        self._held_bytes -= size
+        if self.is_full and self._held_bytes <= self.limits.held_bytes_max // 2:
+            self.is_full = False
+            for connection in list(self.connections):
+                connection.resume()
 
     # --- accepting
 

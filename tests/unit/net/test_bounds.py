@@ -348,3 +348,66 @@ def test_a_lowered_limit_closes_those_that_were_silent_longest() -> None:
         assert await read_frame(reader) == b"still there"
 
     run(scenario)
+
+
+class Keeping(Echo):
+    """Holds its connection with each frame that says so, and answers it later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: list[tuple[Connection, Reply]] = []
+
+    def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+        if bytes(frame) == b"keep":
+            connection.hold(100)
+            self.kept.append((connection, reply))
+        else:
+            super().request(connection, frame, reply)
+
+    def finish(self) -> None:
+        connection, reply = self.kept.pop(0)
+        reply.send([framed(b"kept")])
+        connection.release(100)
+
+
+def test_nothing_is_handled_behind_a_request_that_outlives_its_handler() -> None:
+    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert isinstance(echo, Keeping)
+        writer.write(framed(b"before") + framed(b"keep") + framed(b"behind"))
+        assert await read_frame(reader) == b"before"
+        writer.write(framed(b"last"))
+        await until(lambda: echo.kept)
+        assert not echo.kept[0][0].is_reading
+        assert echo.frames == [b"before"]
+        echo.finish()
+        assert [await read_frame(reader) for _ in range(3)] == [b"kept", b"behind", b"last"]
+
+    run(scenario, Keeping())
+
+
+def test_with_too_much_held_nobody_is_read_from() -> None:
+    async def scenario(
+        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        assert isinstance(echo, Keeping)
+        address = writer.get_extra_info("peername")
+        others = [await asyncio.open_connection(*address) for _ in range(2)]
+        for _, other in others:
+            other.write(framed(b"keep"))
+        await until(lambda: len(echo.kept) == 2)
+        assert listener.is_full
+        late_reader, late = await asyncio.open_connection(*address)
+        await until(lambda: len(listener.connections) == 4)
+        assert not any(each.is_reading for each in listener.connections)
+        for each in (writer, late):
+            each.write(framed(b"waits"))
+        others[0][1].close()  # what it sent is held all the same
+        echo.finish()
+        assert await read_frame(reader) == b"waits"
+        assert await read_frame(late_reader) == b"waits"
+        echo.finish()
+        assert await read_frame(others[1][0]) == b"kept"
+        others[1][1].close()
+        late.close()
+
+    run(scenario, Keeping(), Limits(held_bytes_max=200))
