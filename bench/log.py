@@ -32,6 +32,7 @@ from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.storage.recovery import Situation, recover
 from support.clock import ManualClock
+from support.logs import append_batch
 
 MB = 1 << 20
 CLOCK = ManualClock()
@@ -105,7 +106,7 @@ def append_figures(rounds: int, size: int, total: int) -> list[Figure]:
 
     def append() -> None:
         for batch in batches:
-            log.append(batch, EPOCH)
+            append_batch(log, batch, EPOCH)
 
     written, ours, unwritten, summed = [], [], [], []
     for _ in range(rounds):
@@ -194,7 +195,7 @@ def make_segments(root: str, count: int, segment_bytes: int) -> None:
     log = open_log(f"{root}/bench-0", config)
     ready = Producer(batch_of(16 << 10), segment_bytes * count // (16 << 10) + count).ready
     for batch in ready:
-        log.append(batch, EPOCH)
+        append_batch(log, batch, EPOCH)
         if len(log.segments) > count:
             break
     log.recovery_point = log.end_offset  # not a benchmark of fsync
@@ -258,7 +259,7 @@ def memory_figure(count: int) -> Figure:
         logs = LogDirs.open(OpenFiles(OsFiles()), [root], setting)
         for number in range(count):
             log = logs.create(TopicPartition("idle", number), "A" * 22)
-            log.append(memoryview(batch_of(500)), EPOCH)
+            append_batch(log, memoryview(batch_of(500)), EPOCH)
             log.recovery_point = log.end_offset
         logs.close()
         del logs

@@ -20,7 +20,7 @@ from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from support.clock import ManualClock
-from support.logs import NOW, TOPIC_ID, timed_batch
+from support.logs import NOW, TOPIC_ID, append_batch, timed_batch
 
 PARTITIONS = (TopicPartition("orders", 0), TopicPartition("orders", 1))
 CONFIG = replace(TopicConfig(), segment_bytes=20_000, index_interval_bytes=500, segment_index_bytes=4096)
@@ -63,7 +63,7 @@ def append(log: Log, rng: Random, next_sequence: dict[Log, int]) -> None:
         next_sequence[log] += len(offsets)
     partition = log.partition.partition
     sent = timed_batch([(value_at(partition, offset), NOW + offset) for offset in offsets], spec)
-    answer = log.append(sent, LeaderEpoch(0))
+    answer = append_batch(log, sent, LeaderEpoch(0))
     sys.stdout.write(f"{partition} {answer.last_offset}\n")
     sys.stdout.flush()
 

@@ -27,6 +27,7 @@ from odradek.wire.records.transaction import TransactionLogKey, TransactionLogVa
 from odradek.wire.schema import replace
 from odradek.wire.stored import TRANSACTION_STATE, write_coordinator_value
 from support.apache_kafka import ApacheKafka
+from support.logs import append_batch
 from support.one_node import one_node
 from support.raw_client import RawClient
 from support.steady_clients import Place, read_all
@@ -67,7 +68,9 @@ def prepare(data: Path, status: int) -> None:
     assert len(value.transaction_partitions or ()) == 1
     changed = replace(value, transaction_status=status)
     record = Record(Offset(0), SystemClock().now_ms(), key, write_coordinator_value(changed, version))
-    log.append(memoryview(build_batch([record], BatchSpec())), LeaderEpoch(log.epochs.latest), Origin.COORDINATOR)
+    append_batch(
+        log, memoryview(build_batch([record], BatchSpec())), LeaderEpoch(log.epochs.latest), Origin.COORDINATOR
+    )
     dirs.close()
 
 

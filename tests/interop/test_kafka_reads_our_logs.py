@@ -15,7 +15,7 @@ from odradek.records.batch import Codec, stamp_append_time
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
 from odradek.storage.log import Log
-from support.logs import NOW, TOPIC_ID, append, end_txn, open_dirs, setting
+from support.logs import NOW, TOPIC_ID, append, append_batch, end_txn, open_dirs, setting
 
 SUFFIXES = (".log", ".index", ".timeindex", ".txnindex", ".snapshot")
 SMALL = replace(TopicConfig(), segment_bytes=20_000, index_interval_bytes=1000)
@@ -40,14 +40,14 @@ def write_codecs(log: Log) -> None:
     for number in range(60):
         for codec in Codec:
             batch = build_batch(records(1 + number % 9, NOW + number * 1000), BatchSpec(codec=codec))
-            log.append(memoryview(batch), LeaderEpoch(number // 20))
+            append_batch(log, memoryview(batch), LeaderEpoch(number // 20))
 
 
 def write_append_time(log: Log) -> None:
     for number in range(100):
         batch = memoryview(build_batch(records(5, 0), BatchSpec(codec=Codec.LZ4 if number % 2 else Codec.NONE)))
         stamp_append_time(batch, TimestampMs(NOW + number))
-        log.append(batch, LeaderEpoch(0))
+        append_batch(log, batch, LeaderEpoch(0))
 
 
 def write_old_times(log: Log) -> None:

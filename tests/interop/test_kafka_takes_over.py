@@ -19,6 +19,7 @@ from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from support.apache_kafka import ApacheKafka, Broker
 from support.clock import ManualClock
+from support.logs import append_batch
 from support.one_node import ONE_REPLICA
 
 WRITTEN_MS = 1_794_771_400_000
@@ -63,7 +64,7 @@ def recovered(golden_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
         log = dirs.get(partition)
         assert log is not None
         placed = [record._replace(offset=Offset(number)) for number, record in enumerate(records)]
-        appended = log.append(memoryview(build_batch(placed, BatchSpec(codec=codec))), log.epochs.latest)
+        appended = append_batch(log, memoryview(build_batch(placed, BatchSpec(codec=codec))), log.epochs.latest)
         assert appended.base_offset == records[0].offset
     dirs.close()
     return root

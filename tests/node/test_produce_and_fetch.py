@@ -19,6 +19,7 @@ from odradek.broker.partition import Partition
 from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.transactional_produce import Gate, TransactionalIdRefused
+from odradek.broker.validations import Validations
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
@@ -70,9 +71,11 @@ class Client(RawClient):
         return response.responses[0].partitions[0]
 
 
-def produce_request(batch: bytes | bytearray | None, acks: int = -1, topic: str = "orders") -> ProduceRequest:
+def produce_request(
+    batch: bytes | bytearray | None, acks: int = -1, topic: str = "orders", timeout_ms: int = 30_000
+) -> ProduceRequest:
     data = TopicProduceData(name=topic, partition_data=(PartitionProduceData(index=0, records=batch),))
-    return ProduceRequest(acks=acks, timeout_ms=1000, topic_data=(data,))
+    return ProduceRequest(acks=acks, timeout_ms=timeout_ms, topic_data=(data,))
 
 
 def fetch_request(offset: int, max_wait_ms: int = 0, min_bytes: int = 1) -> FetchRequest:
@@ -102,18 +105,23 @@ def no_transactions(_version: int, _request: ProduceRequest) -> Gate:
 
 @asynccontextmanager
 async def broker_with(
-    root: Path, config: TopicConfig, syncing: Executor | None = None
+    root: Path, config: TopicConfig, threads: Executor | None = None
 ) -> AsyncIterator[tuple[Client, Broker, str, int]]:
     files = OsFiles()
     logs = LogDirs.open(OpenFiles(files), [str(root)], Setting(CLOCK, lambda _: config, lambda: "0" * 32))
     with ThreadPoolExecutor(2) as pool:
-        broker = Broker(1, "cluster", Flusher(pool if syncing is None else syncing))
+        broker = Broker(1, "cluster", Flusher(pool if threads is None else threads))
         where = TopicPartition("orders", 0)
         broker.partitions[where] = Partition(logs.create(where, "A" * 22), LeaderEpoch(0), CLOCK, broker.flusher)
         sessions = FetchSessions(CLOCK, Random(0))
         quotas = Quotas(BrokerConfig(), CLOCK)
         served: dict[int, Served] = {
-            0: Served(produce.VERSIONS, produce.Produce(broker, no_transactions, quotas.produced).handle),
+            0: Served(
+                produce.VERSIONS,
+                produce.Produce(
+                    broker, no_transactions, quotas.produced, Validations(pool if threads is None else threads)
+                ).handle,
+            ),
             1: Served(fetch.VERSIONS, fetch.Fetch(broker, sessions, ReadAhead(files, pool), quotas.fetched).handle),
             2: Served(list_offsets.VERSIONS, list_offsets.ListOffsets(broker).handle),
         }
@@ -134,9 +142,11 @@ Scenario = Callable[[Client, Broker, str, int], Awaitable[None]]
 DEFAULT = TopicConfig()
 
 
-def run(root: Path, scenario: Scenario, config: TopicConfig = DEFAULT, syncing: Executor | None = None) -> None:
+def run(root: Path, scenario: Scenario, config: TopicConfig = DEFAULT, threads: Executor | None = None) -> None:
+    """`threads` take the place of those that sync, and that validate long batches."""
+
     async def main() -> None:
-        async with broker_with(root, config, syncing) as parts:
+        async with broker_with(root, config, threads) as parts:
             await scenario(*parts)
 
     asyncio.run(main())
@@ -179,11 +189,11 @@ def test_a_fetch_waits_for_records_and_not_longer_than_it_said(tmp_path: Path) -
         client.send(fetch_request(0, max_wait_ms=30_000), 11)
         partition = broker.partitions[TopicPartition("orders", 0)]
         async with asyncio.timeout(20):
-            await until(lambda: partition.waiting)
+            await until(lambda: partition.waiters.readers)
             await other.produce(batch_of("late"))
             found = await client.receive(FetchResponse, 11)
         assert values_of(found.responses[0].partitions[0]) == ["late"]
-        assert not partition.waiting
+        assert not partition.waiters.readers
         writer.close()
         empty = await client.fetch(1, max_wait_ms=1)
         assert (values_of(empty), empty.error_code) == ([], 0)
@@ -196,9 +206,9 @@ def test_a_waiting_fetch_is_forgotten_when_its_client_leaves(tmp_path: Path) -> 
         reader, writer = await asyncio.open_connection(host, port)
         Client(reader, writer).send(fetch_request(0, max_wait_ms=1_000_000), 11)
         partition = broker.partitions[TopicPartition("orders", 0)]
-        await until(lambda: partition.waiting)
+        await until(lambda: partition.waiters.readers)
         writer.close()
-        await until(lambda: not partition.waiting)
+        await until(lambda: not partition.waiters.readers)
 
     run(tmp_path, scenario)
 
@@ -236,14 +246,14 @@ def test_with_flush_messages_1_nobody_sees_a_record_before_it_is_synced(tmp_path
         producer, reader = others
         reader.send(fetch_request(0, max_wait_ms=30_000), 11)
         partition = broker.partitions[TopicPartition("orders", 0)]
-        await until(lambda: partition.waiting)
+        await until(lambda: partition.waiters.readers)
         producer.send(produce_request(batch_of("a"), acks=acks), 9)
         await until(lambda: len(pool))
         for offset in (0, 1):
             found = await client.fetch(offset)
             assert (found.error_code, found.high_watermark, found.last_stable_offset, values_of(found)) == (0, 0, 0, [])
         assert await latest(client) == 0
-        assert partition.waiting
+        assert partition.waiters.readers
         pool.run_next()
         (topic,) = (await reader.receive(FetchResponse, 11)).responses
         assert (topic.partitions[0].high_watermark, values_of(topic.partitions[0])) == (1, ["a"])
@@ -256,6 +266,138 @@ def test_with_flush_messages_1_nobody_sees_a_record_before_it_is_synced(tmp_path
 
     run(tmp_path, scenario, TopicConfig(flush_messages=1), pool)
     assert len(pool) == 0, "one sync serves all"
+
+
+def test_with_acks_all_a_client_says_how_long_it_waits(tmp_path: Path) -> None:
+    pool = ManualPool()
+
+    async def scenario(client: Client, broker: Broker, *_: object) -> None:
+        response = await client.ask(produce_request(batch_of("late"), timeout_ms=20), ProduceResponse, 9)
+        part = response.responses[0].partition_responses[0]
+        assert (part.error_code, part.base_offset) == (ErrorCode.REQUEST_TIMED_OUT, 0)
+        partition = broker.partitions[TopicPartition("orders", 0)]
+        assert not partition.waiters.offsets
+        pool.run_next()
+        await until(lambda: partition.log.high_watermark == 1)
+
+    run(tmp_path, scenario, TopicConfig(flush_messages=1), pool)
+
+
+def test_a_batch_that_is_sent_again_waits_as_the_first_does(tmp_path: Path) -> None:
+    pool = ManualPool()
+    batch = bytes(batch_of("once", producer_id=7, producer_epoch=0, base_sequence=0))
+
+    async def scenario(client: Client, broker: Broker, host: str, port: int) -> None:
+        partition = broker.partitions[TopicPartition("orders", 0)]
+        again = Client(*await asyncio.open_connection(host, port))
+        client.send(produce_request(batch), 9)
+        await until(lambda: len(pool))
+        again.send(produce_request(batch), 9)
+        await until(lambda: len(partition.waiters.offsets) == 2)
+        pool.run_next()
+        for each in (client, again):
+            part = (await each.receive(ProduceResponse, 9)).responses[0].partition_responses[0]
+            assert (part.error_code, part.base_offset) == (ErrorCode.NONE, 0)
+        assert partition.log.end_offset == 1
+        await again.close()
+
+    run(tmp_path, scenario, TopicConfig(flush_messages=1), pool)
+
+
+COMPACTED = TopicConfig(cleanup_policy=("compact",))
+
+
+def keyless(count: int) -> bytearray:
+    records = [Record(Offset(number), CLOCK.now_ms(), None, b"") for number in range(count)]
+    return build_batch(records, replace(BatchSpec(), codec=Codec.ZSTD))
+
+
+def test_a_batch_that_takes_long_to_validate_holds_its_connection_and_nobody_else(tmp_path: Path) -> None:
+    """Hostile ones have millions of records in a megabyte."""
+    pool = ManualPool()
+
+    async def scenario(client: Client, broker: Broker, host: str, port: int) -> None:
+        log = broker.partitions[TopicPartition("orders", 0)].log
+        other = Client(*await asyncio.open_connection(host, port))
+        client.send(produce_request(keyless(20_000)), 9)
+        await until(lambda: len(pool) == 1)
+        client.send(produce_request(with_key("behind it")), 9)
+        assert (await other.produce(with_key("of another"))).base_offset == 0
+        assert values_of(await other.fetch(0)) == ["of another"]
+        assert log.end_offset == 1, "what is behind it waits"
+        pool.run_next()
+        refused = (await client.receive(ProduceResponse, 9)).responses[0].partition_responses[0]
+        assert refused.error_code == ErrorCode.INVALID_RECORD
+        assert len(refused.record_errors) == 1_000, "not all of them are named"
+        behind = (await client.receive(ProduceResponse, 9)).responses[0].partition_responses[0]
+        assert (behind.error_code, behind.base_offset) == (ErrorCode.NONE, 1)
+        await other.close()
+
+    run(tmp_path, scenario, COMPACTED, pool)
+    assert len(pool) == 0
+
+
+def with_key(value: str) -> bytearray:
+    return build_batch([Record(Offset(0), CLOCK.now_ms(), b"key", value.encode())], BatchSpec())
+
+
+def test_long_batches_of_a_producer_are_written_in_their_order(tmp_path: Path) -> None:
+    values = [[f"{number}-{at}" for at in range(1_500)] for number in range(4)]
+
+    async def scenario(client: Client, *_: object) -> None:
+        for number, each in enumerate(values):
+            spec = {"producer_id": 7, "producer_epoch": 0, "base_sequence": number * 1_500}
+            client.send(produce_request(batch_of(*each, **spec)), 9)
+        for number in range(4):
+            part = (await client.receive(ProduceResponse, 9)).responses[0].partition_responses[0]
+            assert (part.error_code, part.base_offset) == (ErrorCode.NONE, number * 1_500)
+        found = await client.fetch(0)
+        assert values_of(found)[:1_500] == values[0]
+
+    run(tmp_path, scenario, TopicConfig(compression_type="lz4"))
+
+
+def test_a_short_batch_does_not_overtake_a_long_one_of_its_request(tmp_path: Path) -> None:
+    batches = [batch_of(*map(str, range(1_500))), batch_of("short")]
+    parts = tuple(PartitionProduceData(index=0, records=each) for each in batches)
+    topics = (TopicProduceData(name="orders", partition_data=parts),)
+
+    async def scenario(client: Client, *_: object) -> None:
+        request = ProduceRequest(acks=-1, timeout_ms=30_000, topic_data=topics)
+        response = await client.ask(request, ProduceResponse, 9)
+        answered = response.responses[0].partition_responses
+        assert [(each.error_code, each.base_offset) for each in answered] == [(0, 0), (0, 1_500)]
+
+    run(tmp_path, scenario, TopicConfig(compression_type="lz4"))
+
+
+def test_a_long_batch_that_asks_for_no_answer_is_written_though_its_client_leaves(tmp_path: Path) -> None:
+    pool = ManualPool()
+
+    async def scenario(client: Client, broker: Broker, *_: object) -> None:
+        client.send(produce_request(batch_of(*map(str, range(1_500))), acks=0), 9)
+        await until(lambda: len(pool) == 1)
+        await client.close()
+        pool.run_next()
+        await until(lambda: broker.partitions[TopicPartition("orders", 0)].log.end_offset == 1_500)
+
+    run(tmp_path, scenario, TopicConfig(compression_type="lz4"), pool)
+
+
+def test_a_batch_that_says_that_it_has_billions_of_records(tmp_path: Path) -> None:
+    """Of LogAppendTime, which is refused for each of them."""
+    batch = keyless(1)
+    batch[22] |= 8
+    for at, number in ((23, 2**31 - 2), (57, 2**31 - 1)):
+        batch[at : at + 4] = number.to_bytes(4, "big")
+    batch[17:21] = crc32c(batch[CRC_START:]).to_bytes(4, "big")
+
+    async def scenario(client: Client, *_: object) -> None:
+        refused = await client.produce(batch)
+        assert refused.error_code == ErrorCode.INVALID_TIMESTAMP
+        assert len(refused.record_errors) == 1_000
+
+    run(tmp_path, scenario)
 
 
 @pytest.mark.parametrize(("name", "codec"), [("gzip", Codec.GZIP), ("zstd", Codec.ZSTD), ("uncompressed", Codec.NONE)])

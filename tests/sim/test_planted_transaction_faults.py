@@ -16,6 +16,7 @@ from odradek.coordinators.transactions.shard import TransactionShard
 from odradek.coordinators.transactions.transaction import Claim, Transaction
 from odradek.model.numbers import NO_PRODUCER_ID, ProducerId
 from odradek.records.batch import BatchHead
+from odradek.replication.waiters import Unsettled
 from odradek.storage.log import Log
 from odradek.storage.producer_state import NotedBatch, ProducerState
 from support.sim.transactions.run import run
@@ -43,7 +44,7 @@ def abort_marked_as_commit(patch: pytest.MonkeyPatch) -> None:
     """In the last of several partitions."""
     write = Markers.write
 
-    def mistaken(self: Markers, partition: Any, marker: Any) -> Log:
+    def mistaken(self: Markers, partition: Any, marker: Any) -> Unsettled | None:
         return write(self, partition, marker._replace(commit=marker.commit or partition.partition == 1))
 
     patch.setattr(Markers, "write", mistaken)

@@ -9,7 +9,7 @@ from odradek.storage.cleaning.choice import CleanerSetting, Plan, candidate_of, 
 from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.job import Outcome
 from odradek.storage.log import Appended, Log
-from support.logs import NOW, SMALL
+from support.logs import NOW, SMALL, append_batch
 
 COMPACTED = replace(SMALL, cleanup_policy=("compact",), min_cleanable_dirty_ratio=0.0, delete_retention_ms=1000)
 Pair = tuple[str | None, str | None]
@@ -21,7 +21,7 @@ def put(log: Log, *pairs: Pair, spec: BatchSpec = PLAIN, at: int = NOW) -> Appen
         Record(Offset(number), TimestampMs(at), _encoded(key), _encoded(value))
         for number, (key, value) in enumerate(pairs)
     ]
-    appended = log.append(memoryview(build_batch(records, spec)), LeaderEpoch(0))
+    appended = append_batch(log, memoryview(build_batch(records, spec)), LeaderEpoch(0))
     log.advance_high_watermark(log.end_offset)
     return appended
 

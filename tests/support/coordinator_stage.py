@@ -8,7 +8,7 @@ from typing import Any
 
 from odradek.broker.partition import Partition
 from odradek.coordinators.result import NOTHING, CoordinatorResult, Effect, RequestContext, Stored
-from odradek.coordinators.runtime import Runtime, Surroundings
+from odradek.coordinators.runtime import Runtime, RuntimeServices
 from odradek.coordinators.timers import Timers
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
@@ -134,9 +134,8 @@ class CoordinatorStage:
             CONSUMER_OFFSETS,
             lambda: PARTITIONS,
             self._new_shard,
-            Surroundings(
+            RuntimeServices(
                 clock=self.clock,
-                flusher=self.flusher,
                 tasks=tasks,
                 read_ahead=self._read_ahead,
                 codec=lambda: self.codec,

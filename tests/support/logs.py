@@ -9,6 +9,7 @@ from odradek.model.numbers import LeaderEpoch, Offset, ProducerId, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.files import Files
+from odradek.records.batch import check_crc, check_produced, parse_head
 from odradek.records.builder import PLAIN, BatchSpec, build_batch
 from odradek.records.control import build_end_txn_batch
 from odradek.records.record import Record
@@ -50,14 +51,23 @@ def marker(producer_id: int, epoch: int, *, commit: bool, coordinator_epoch: int
     )
 
 
+def append_batch(log: Log, batch: memoryview, epoch: LeaderEpoch, origin: Origin = Origin.CLIENT) -> Appended:
+    """As the leader, with the checks of its bytes that a partition makes."""
+    head = parse_head(batch)
+    check_crc(batch, head)
+    if origin is Origin.CLIENT:
+        check_produced(head)
+    return log.append_checked(batch, head, epoch, origin)
+
+
 def append(log: Log, *values: str, spec: BatchSpec = PLAIN, at: int = NOW, epoch: int = 0) -> Appended:
     """One batch, from a client."""
-    return log.append(batch(*values, spec=spec, at=at), LeaderEpoch(epoch))
+    return append_batch(log, batch(*values, spec=spec, at=at), LeaderEpoch(epoch))
 
 
 def end_txn(log: Log, producer_id: int, epoch: int, *, commit: bool, coordinator_epoch: int = 0) -> Appended:
     ending = marker(producer_id, epoch, commit=commit, coordinator_epoch=coordinator_epoch)
-    return log.append(ending, LeaderEpoch(0), Origin.COORDINATOR)
+    return append_batch(log, ending, LeaderEpoch(0), Origin.COORDINATOR)
 
 
 def setting(

@@ -1,13 +1,13 @@
 """Groups that move between the protocols, without a broker: consumers of both kinds, and time moved by hand."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum, auto
 from struct import Struct
 
 from odradek.coordinators.groups.context import Deadline, GroupContext
 from odradek.coordinators.groups.group import GroupKind
 from odradek.coordinators.groups.shard import GroupShard
-from odradek.coordinators.result import CoordinatorResult, RequestContext, Ticket
+from odradek.coordinators.result import CoordinatorResult, RequestContext
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.group_config import GroupConfig
@@ -56,7 +56,7 @@ class MigrationStage(ConsumerStage):
         self.groups = self.shard.groups
         self.consumer = self.shard.consumer
         self.members = self.shard.membership
-        self.answers: dict[Ticket, Message] = {}
+        self.answers: dict[Hashable, Message] = {}
         self._tickets = 0
 
     def restarted(self) -> "MigrationStage":
@@ -169,7 +169,7 @@ class ClassicConsumer:
         """That it was told, in their order."""
         self.assigns: Callable[[Iterable[str]], dict[str, bytes]] | None = None
         """How it assigns to members when it leads, in place of its own way."""
-        self._ticket: Ticket = None
+        self._ticket: Hashable = None
         self._assigned: list[tuple[str, int]] | None = None
         """The partitions that there were when it assigned them as the leader."""
 

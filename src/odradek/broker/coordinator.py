@@ -1,16 +1,17 @@
 """A coordinator of this node, as handlers reach it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER
 from odradek.coordinators.result import CoordinatorResult, RequestContext
-from odradek.coordinators.runtime import Runtime, Single, Waiter
+from odradek.coordinators.runtime import Runtime, Single, Ticket
 from odradek.coordinators.shard import Shard
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
+from odradek.replication.waiters import Unsettled
 from odradek.wire.schema import Message
 
 S = TypeVar("S", bound=Shard)
@@ -32,7 +33,7 @@ class Coordinator(Generic[S]):
 
         What a handler returns. A BrokerError of the command, or of a coordinator that is not there, becomes a refusal.
         """
-        ticket = _Ticket(call, refusal)
+        ticket = _CallTicket(call, refusal)
         asked = RequestContext(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
         self._runtime.submit(key, ticket, lambda shard: command(shard, asked))
         return LATER
@@ -41,7 +42,7 @@ class Coordinator(Generic[S]):
         self, call: Call, key: str, command: Callable[[S, RequestContext], CoordinatorResult], refusal: Refusal
     ) -> Message:
         """The same for one who waits himself."""
-        ticket = _Awaited(asyncio.get_running_loop().create_future())
+        ticket = _FutureTicket(asyncio.get_running_loop().create_future())
         asked = RequestContext(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
         self._runtime.submit(key, ticket, lambda shard: command(shard, asked))
         try:
@@ -49,7 +50,7 @@ class Coordinator(Generic[S]):
         except BrokerError as error:
             return refusal(error.code)
 
-    def submit(self, key: str, ticket: Waiter, command: Callable[[S], CoordinatorResult]) -> None:
+    def submit(self, key: str, ticket: Ticket, command: Callable[[S], CoordinatorResult]) -> None:
         """Have the shard of a key decide. The ticket hears of the outcome, now or later."""
         self._runtime.submit(key, ticket, command)
 
@@ -57,12 +58,16 @@ class Coordinator(Generic[S]):
         """Do at once what the caller answers, if that can be; see the runtime's."""
         return self._runtime.put(key, single)
 
-    def decide(self, key: str, command: Callable[[S], CoordinatorResult]) -> Awaitable[None] | None:
+    def decide(self, key: str, command: Callable[[S], CoordinatorResult]) -> Unsettled | None:
         """Have the shard of a key decide something that is answered to nobody. Raises a BrokerError.
 
-        Where that must be synced before anybody relies on it, what is returned waits for it, and may raise one too.
+        What is returned is to be waited for by one who relies on it.
         """
         return self._runtime.decide(key, command)
+
+    def unsettled_of(self, key: str) -> Unsettled | None:
+        """What one who has read from the shard of a key has to wait for. Raises what `shard_of` does."""
+        return self._runtime.unsettled_of(key)
 
     def shard_of(self, key: str) -> S:
         """To read from. Raises NotCoordinator or CoordinatorLoading."""
@@ -77,7 +82,7 @@ class Coordinator(Generic[S]):
         return self._runtime.shards()
 
 
-class _Ticket:
+class _CallTicket:
     """Answers a call."""
 
     __slots__ = ("_call", "_refusal")
@@ -93,7 +98,7 @@ class _Ticket:
         self._call.answer(self._refusal(error.code))
 
 
-class _Awaited:
+class _FutureTicket:
     """Answers a coroutine, which may have been cancelled meanwhile."""
 
     __slots__ = ("outcome",)

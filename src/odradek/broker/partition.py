@@ -1,80 +1,74 @@
-"""A partition that this node leads: the rules of its topic before the log, and those who wait for it behind.
+"""A partition that this node leads: what clients and coordinators append to it, and how far it is settled.
 
-Readers see what was appended at once, or where flush.messages asks for a sync when that is done: Kafka syncs within the
-append. So a lost power takes nothing away that a reader saw and the topic was to keep.
+What every in-sync replica has durably enough is settled: it lies below the high watermark. This node is the only
+replica. Its own end counts, or its synced end where flush.messages asks for a sync. So readers see what was appended at
+once, or when it is synced, and lost power takes nothing away that a reader saw and the topic was to keep.
 """
 
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.log_validator import IN_THREAD, LogValidator
 from odradek.model.clock import Clock
-from odradek.model.errors import (
-    CorruptBatch,
-    FencedLeaderEpoch,
-    InvalidRecord,
-    InvalidTimestamp,
-    InvalidTxnState,
-    UnknownLeaderEpoch,
-    UnreadableRecords,
-)
+from odradek.model.errors import BrokerError, FencedLeaderEpoch, InvalidTxnState, UnknownLeaderEpoch
 from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 from odradek.model.settings import LONG_MAX
-from odradek.model.topic_config import TopicConfig
-from odradek.records.batch import (
-    CODEC_MASK,
-    HEAD_SIZE,
-    BatchHead,
-    Codec,
-    TimestampType,
-    check_crc,
-    check_produced,
-    is_plain,
-    parse_head,
-)
+from odradek.records.batch import BatchHead, parse_head
 from odradek.records.batch import stamp_append_time as stamp_time
-from odradek.records.compression import is_lz4_for_java
 from odradek.records.control import build_end_txn_batch
-from odradek.records.recompress import recompress
-from odradek.records.record import read_records, scan
+from odradek.replication.waiters import Reader, Unsettled, Waiters
 from odradek.storage.flush import Flusher
 from odradek.storage.log import Log, Origin
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
     from odradek.broker.markers import Marker
-    from odradek.broker.waiting import WaitingFetch
 
-_CODECS = {name: Codec[name.upper()] for name in ("gzip", "snappy", "lz4", "zstd")} | {"uncompressed": Codec.NONE}
 
-_AS_IT_IS = {int(codec): ("producer", name) for name, codec in _CODECS.items()}
-"""Settings of a topic that leave a batch as it is, by how that is compressed."""
+_new = tuple.__new__
+"""Of named tuples, in half the time."""
 
 
 class Produced(NamedTuple):
     base_offset: Offset
     append_time: TimestampMs
     """-1 unless the topic has LogAppendTime. Of a batch that was there already, its largest timestamp."""
+    next_offset: Offset
+    """The batch counts once all below this is settled."""
+
+
+class Validated(NamedTuple):
+    """A client's batch that breaks no rule of its topic, with all that the topic changes about it but its time."""
+
+    batch: memoryview
+    head: BatchHead
 
 
 class Partition:
-    __slots__ = ("_clock", "_flusher", "_held_back", "_rules", "_stable", "epoch", "log", "waiting")
+    __slots__ = ("_clock", "_flusher", "_stable", "_syncing", "_unsettled", "_validator", "epoch", "log", "waiters")
 
     def __init__(self, log: Log, epoch: LeaderEpoch, clock: Clock, flusher: Flusher) -> None:
+        """This node leads it from now on."""
         self.log = log
         self.epoch = epoch
-        self.waiting: dict[WaitingFetch, None] = {}
-        """Fetches that are woken when something is appended here."""
+        self.waiters = Waiters()
         self._stable: StableEnd | None = None
-        self._held_back: deque[tuple[Offset, int]] | None = None
-        """Batches that readers do not see yet: where they end, and their sizes."""
+        self._unsettled: deque[tuple[Offset, int]] | None = None
+        """Where each batch ends that is not settled, and its size."""
+        self._syncing: asyncio.Future[None] | None = None
         self._clock = clock
         self._flusher = flusher
-        self._rules = Rules(log.config)
+        self._validator = LogValidator(log.config)
+        log.advance_high_watermark(self._settled_end())
 
     @property
     def stable(self) -> "StableEnd":
         """What fetches of committed records wait for."""
         if self._stable is None:
             self._stable = StableEnd(self.log)
+            self.waiters.readers[self._stable] = None
         return self._stable
 
     def check_epoch(self, known: int) -> None:
@@ -83,44 +77,60 @@ class Partition:
             said = f"{self.log.partition} has leader epoch {self.epoch}, the client knows {known}"
             raise FencedLeaderEpoch(said) if known < self.epoch else UnknownLeaderEpoch(said)
 
+    # --- appending
+
     def produce(self, batch: memoryview, *, is_joined: bool = False) -> Produced:
         """Append a client's batch, brought in line with the topic's settings. It is stamped in place.
 
         `is_joined` says that its coordinator has this partition in the transaction, which begins here with this batch.
+        Raises TooLongForLoop, with nothing done, for one that `validation` has to be run for first, in a thread.
         """
         log = self.log
-        head = parse_head(batch)
         config = log.config
+        head = parse_head(batch)
         if len(batch) > config.max_message_bytes:  # as it came; the log looks at what is made of it
             log.refuse_size(head)
-        check_crc(batch, head)
-        check_produced(head)
-        if head.base_offset != 0:
-            raise InvalidRecord(f"a batch that begins at offset {head.base_offset}: where it is to be is ours to say")
-        if self._rules.config is not config:
-            self._rules = Rules(config)
+        validator = self._validator
+        if validator.config is not config:
+            validator = self._current_validator()
+        batch, head = validator.validate(batch, head, self._clock.now_ms())
+        return self.append_validated(batch, head, is_joined)
+
+    def validation(self, batch: memoryview) -> "Callable[[], Validated]":
+        """What a thread is to run for a batch that is TooLongForLoop. It raises a BrokerError."""
+        validator, now = self._current_validator(), self._clock.now_ms()
+        return lambda: Validated(*validator.validate(batch, parse_head(batch), now, IN_THREAD))
+
+    def append_validated(self, batch: memoryview, head: BatchHead, is_joined: bool) -> Produced:
+        """The second half of `produce`."""
+        log = self.log
         if head.is_transactional and not (
             is_joined or log.producers.has_open_txn(head.producer_id, head.producer_epoch)
         ):
             raise InvalidTxnState(f"{log.partition} was not added to the transaction")
-        batch, head, append_time = self._rules.apply(batch, head, self._clock.now_ms())
-        appended = log.append_checked(batch, head, self.epoch)
-        if appended.duplicate:
-            return Produced(appended.base_offset, appended.timestamp)
-        self._advance(len(batch), log.end_offset)
-        return Produced(appended.base_offset, append_time)
+        append_time = NO_TIMESTAMP
+        if self._validator.stamps_append_time:
+            append_time = self._clock.now_ms()
+            stamp_time(batch, append_time)
+            head = parse_head(batch)
+        base_offset, last_offset, is_duplicate, timestamp = log.append_checked(batch, head, self.epoch)
+        if is_duplicate:
+            return Produced(base_offset, timestamp, Offset(last_offset + 1))
+        self._appended(len(batch))
+        return _new(Produced, (base_offset, append_time, log.end_offset))
 
     def append(self, batch: memoryview, head: BatchHead) -> Offset:
         """Append a batch of our own making; returns the offset that its first record has. It is stamped in place.
 
         Of the topic's settings those count that say how batches are written, and not what clients may send.
         """
-        config = self.log.config
-        kept = _AS_IT_IS[head.attributes & CODEC_MASK]
-        if config.message_timestamp_type != "CreateTime" or config.compression_type not in kept:
-            batch, head, _ = _fit(batch, head, config, self._clock.now_ms())
+        validator = self._current_validator()
+        batch, head = validator.compress(batch, head)
+        if validator.stamps_append_time:
+            stamp_time(batch, self._clock.now_ms())
+            head = parse_head(batch)
         base_offset = self.log.append_checked(batch, head, self.epoch, Origin.COORDINATOR).base_offset
-        self._advance(len(batch), self.log.end_offset)
+        self._appended(len(batch))
         return base_offset
 
     def end_transaction(self, marker: "Marker") -> None:
@@ -134,144 +144,105 @@ class Partition:
             timestamp=now,
         )
         batch = memoryview(sealed)
-        if self.log.config.message_timestamp_type == "LogAppendTime":
+        if self._current_validator().stamps_append_time:
             stamp_time(batch, now)
             head = parse_head(batch)
         self.log.append_checked(batch, head, self.epoch, Origin.COORDINATOR, marker.level)
-        self._advance(len(batch), self.log.end_offset)
+        self._appended(len(batch))
 
-    def _advance(self, size: int, end: Offset) -> None:
-        """Let readers see what lies below `end`, unless it is to be synced first; `size` is how much that is."""
+    def _current_validator(self) -> LogValidator:
+        if self._validator.config is not self.log.config:
+            self._validator = LogValidator(self.log.config)
+        return self._validator
+
+    # --- what is settled
+
+    @property
+    def settles_at_once(self) -> bool:
+        """Whether all that is appended is settled when the append returns: nobody ever waits here."""
+        return self.log.config.flush_messages == LONG_MAX
+
+    @property
+    def unsettled(self) -> Unsettled | None:
+        """All that is appended up to now, to be waited for by one who relies on it; None if it is settled."""
         log = self.log
-        if log.config.flush_messages != LONG_MAX and end - log.recovery_point >= log.config.flush_messages:
-            self._hold_back(size, end)
-            return
-        log.advance_high_watermark(end)
-        if self.waiting:
-            for fetch in tuple(self.waiting):
-                fetch.arrived(size)
-        if self._stable is not None:
-            self._stable.arrived(size)
+        return None if log.high_watermark == log.end_offset else Unsettled(self.waiters, log.end_offset)
 
-    def _hold_back(self, size: int, end: Offset) -> None:
-        """Until it is synced, whether the one who appended it waits for that or not: readers do."""
-        if self._held_back is None:
-            self._held_back = deque()
-        self._held_back.append((end, size))
-        self.log.when_synced = self._synced
-        self._flusher.request(self.log)
+    def fail(self, error: BrokerError) -> None:
+        """The disk failed, or this node does not lead the partition any more: whoever waits is told so."""
+        self._unsettled = None
+        self.waiters.fail(error)
 
-    def _synced(self) -> None:
-        """Readers see what was synced; and what came meanwhile, unless another sync is due for that."""
+    def _settled_end(self) -> Offset:
+        """The smallest end that an in-sync replica has, and the only one is here."""
+        return self.log.durable_end
+
+    def _appended(self, size: int) -> None:
+        """`size` bytes are at the end of the log."""
+        log = self.log
+        end = log.end_offset
+        if self._unsettled is None:
+            if self.settles_at_once or self._settled_end() == end:
+                log.advance_high_watermark(end)
+                waiters = self.waiters
+                if waiters.readers or waiters.offsets:
+                    waiters.settle(end, size)
+                return
+            self._unsettled = deque()
+        self._unsettled.append((end, size))
+        self._advance()
+
+    def _advance(self) -> None:
+        """Settle as much as can be, and have the rest synced."""
         log, size = self.log, 0
-        end = log.recovery_point if log.is_sync_due else log.end_offset
-        while self._held_back and self._held_back[0][0] <= end:
-            size += self._held_back.popleft()[1]
-        self._advance(size, end)
+        end = self._settled_end()
+        while self._unsettled and self._unsettled[0][0] <= end:
+            size += self._unsettled.popleft()[1]
+        if not self._unsettled:
+            self._unsettled = None
+        if end > log.high_watermark:
+            log.advance_high_watermark(end)
+            self.waiters.settle(end, size)
         if end < log.end_offset:
-            self._flusher.request(log)  # asked for already, unless the log was cut, and the sync did not count
+            self._sync()
+
+    def _sync(self) -> None:
+        """Once for all that is appended now, whether anybody waits for it or not: readers do."""
+        syncing = self._flusher.request(self.log)
+        if syncing is not self._syncing:
+            self._syncing = syncing
+            syncing.add_done_callback(self._synced)
+
+    def _synced(self, syncing: "asyncio.Future[None]") -> None:
+        if syncing is self._syncing:
+            self._syncing = None
+        error = None if syncing.cancelled() else syncing.exception()
+        if isinstance(error, BrokerError):
+            self.fail(error)
+        elif not self.log.is_abandoned:
+            self._advance()  # of what came meanwhile, and of a log that was cut, the next sync tells
 
 
 class StableEnd:
     """The end of what readers of committed records may read: fetches that wait hear of bytes when it has moved."""
 
-    __slots__ = ("_log", "_offset", "_unstable", "waiting")
+    __slots__ = ("_log", "_offset", "_unstable", "readers")
 
     def __init__(self, log: Log) -> None:
-        self.waiting: dict[WaitingFetch, None] = {}
+        self.readers: dict[Reader, None] = {}
         self._log = log
         self._offset = log.last_stable_offset
         self._unstable = 0
-        """Bytes that came since it moved."""
+        """Bytes that were settled since it moved."""
 
     def arrived(self, size: int) -> None:
         self._unstable += size
         offset = self._log.last_stable_offset
         if offset > self._offset:
             arrived, self._unstable, self._offset = self._unstable, 0, offset
-            for fetch in tuple(self.waiting):
-                fetch.arrived(arrived)
+            for reader in tuple(self.readers):
+                reader.arrived(arrived)
 
-
-class Rules:
-    """What the settings of a topic ask of every batch that a client sends."""
-
-    __slots__ = ("_after_max_ms", "_is_lenient", "config")
-
-    def __init__(self, config: TopicConfig) -> None:
-        self.config = config
-        self._after_max_ms = config.message_timestamp_after_max_ms
-        self._is_lenient = (
-            not config.is_compacted
-            and config.message_timestamp_type == "CreateTime"
-            and config.message_timestamp_before_max_ms == LONG_MAX
-            and config.compression_type == "producer"
-        )
-        """As most topics are: its head alone tells that a batch is taken as it comes."""
-
-    def apply(self, batch: memoryview, head: BatchHead, now: TimestampMs) -> tuple[memoryview, BatchHead, TimestampMs]:
-        """The batch as it goes into the log, and the time of LogAppendTime, which is -1 for other topics."""
-        if self._is_lenient and head.max_timestamp <= now + self._after_max_ms and is_plain(head):
-            return batch, head, NO_TIMESTAMP
-        if head.timestamp_type is TimestampType.LOG_APPEND_TIME:
-            raise InvalidTimestamp(
-                "rejected due to invalid timestamp: producers do not set LogAppendTime", range(head.count)
-            )
-        if head.codec is Codec.LZ4 and not is_lz4_for_java(batch[HEAD_SIZE:]):  # some libraries write only such
-            raise UnreadableRecords("not an lz4 frame of independent blocks")
-        try:
-            return _fit(batch, head, self.config, now)
-        except CorruptBatch as error:
-            # Its CRC is right, so it came as it was sent. A client that hears of a corrupt batch sends it again.
-            raise InvalidRecord(str(error)) from None
-
-
-def _fit(
-    batch: memoryview, head: BatchHead, config: TopicConfig, now: TimestampMs
-) -> tuple[memoryview, BatchHead, TimestampMs]:
-    """The batch as its topic wants it, and its time of -1 unless the topic has LogAppendTime."""
-    append_time = NO_TIMESTAMP
-    if config.is_compacted:
-        _check_keys(batch, head)
-    if config.message_timestamp_type == "LogAppendTime":
-        stamp_time(batch, now)
-        append_time = now
-        head = parse_head(batch)
-    else:
-        _check_times(batch, head, config, now)
-    if config.compression_type != "producer" and _CODECS[config.compression_type] != head.codec:
-        codec = _CODECS[config.compression_type]
-        batch = memoryview(recompress(batch, head, codec, _level_of(config, codec)))
-        head = parse_head(batch)
-    return batch, head, append_time
-
-
-def _check_keys(batch: memoryview, head: BatchHead) -> None:
-    keyless = [at for at, record in enumerate(scan(batch, head)) if record.key is None]
-    if keyless:
-        raise InvalidRecord("Compacted topic cannot accept message without key: rejected", keyless)
-
-
-def _check_times(batch: memoryview, head: BatchHead, config: TopicConfig, now: TimestampMs) -> None:
-    before = config.message_timestamp_before_max_ms
-    last = now + config.message_timestamp_after_max_ms
-    if head.max_timestamp <= last and before == LONG_MAX:
-        return  # the head tells it of all records
-    first = now - before
-    outside = [
-        at
-        for at, record in enumerate(read_records(batch, head))
-        if record.timestamp != NO_TIMESTAMP and not first <= record.timestamp <= last
-    ]
-    if outside:
-        text = f"rejected due to invalid timestamp: it is out of range, and should be within [{first}, {last}]"
-        raise InvalidTimestamp(text, outside)
-
-
-def _level_of(config: TopicConfig, codec: Codec) -> int | None:
-    levels = {
-        Codec.GZIP: config.compression_gzip_level,
-        Codec.LZ4: config.compression_lz4_level,
-        Codec.ZSTD: config.compression_zstd_level,
-    }
-    return levels.get(codec)
+    def end(self) -> None:
+        for reader in tuple(self.readers):
+            reader.end()

@@ -14,7 +14,7 @@ from odradek.metadata.delta import Delta
 from odradek.metadata.image import NO_LEADER, Image, Topic
 from odradek.metadata.uuids import to_text
 from odradek.model.clock import Clock
-from odradek.model.errors import StorageFailed
+from odradek.model.errors import NotLeaderOrFollower, StorageFailed, UnknownTopicOrPartition
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage.log_dirs import LogDirs
 
@@ -109,8 +109,10 @@ class Replicas:
         """Lead the partition, if it is ours to lead; without a log it is due. A fenced broker leads nothing."""
         where = TopicPartition(topic.name, number)
         if self._is_fenced or topic.partitions[number].leader != self._broker.node_id:
-            self._broker.partitions.pop(where, None)
             self._due.pop(where, None)
+            partition = self._broker.partitions.pop(where, None)
+            if partition is not None:
+                partition.fail(NotLeaderOrFollower(f"{where} is led here no more"))
             return
         if where in self._broker.lost:
             return
@@ -133,9 +135,8 @@ class Replicas:
             log = self._logs.get(where) or self._logs.create(where, to_text(topic.id))
             log.assign_epoch(epoch, log.end_offset)
             if known is None or known.log is not log:
-                if log.is_sync_due:
-                    log.sync()  # after a crash its end may not be, and readers see it from here on
-                log.advance_high_watermark(log.end_offset)
+                if log.durable_end < log.end_offset:
+                    log.sync()  # after a crash the end may not be durable, and readers had seen some of it
                 known = self._broker.partitions[where] = Partition(log, epoch, self._clock, self._broker.flusher)
         except StorageFailed as error:
             # Not to be made in another directory: what was begun would be of the same name when this one is back.
@@ -150,8 +151,7 @@ class Replicas:
         self._broker.lost -= {where}
         partition = self._broker.partitions.pop(where, None)
         if partition is not None:
-            for fetch in (*partition.waiting, *partition.stable.waiting):
-                fetch.end()
+            partition.fail(UnknownTopicOrPartition(where.topic, where.partition))
         if self._logs.get(where) is not None:
             try:
                 self._logs.delete(where)

@@ -5,7 +5,7 @@ transaction would not reach it, and its records would hide all that come after t
 client from version 12 on has partitions join by writing to them; an older one has said before that they would.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from odradek.broker.broker import Broker
@@ -20,6 +20,7 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, CorruptBatch
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import MAGIC, MAGIC_AT, TRANSACTIONAL, BatchHead, parse_head
+from odradek.replication.waiters import Unsettled
 from odradek.wire.messages.produce import ProduceRequest
 
 _BY_ID_SINCE = 13
@@ -44,8 +45,10 @@ class Gate(NamedTuple):
     refused: Mapping[TopicPartition, BrokerError]
     joined: frozenset[TopicPartition]
     """Partitions in which the transaction begins with what is written now."""
-    settled: Awaitable[None] | None = None
+    unsettled: Unsettled | None = None
     """To be waited for, and the gate to be asked for again after that."""
+    refusal: BrokerError | None = None
+    """Of the request as a whole."""
 
 
 OPEN = Gate({}, frozenset())
@@ -95,8 +98,8 @@ class TransactionalProduce:
         ((producer_id, epoch),) = producers
         who = Claim(request.transactional_id, producer_id, epoch)
         admission = self._transactions.admit(who, due, knows)
-        refused.update((place, _told(error, knows)) for place, error in admission.refused.items())
-        return Gate(refused, frozenset(due).difference(refused), admission.settled)
+        refused.update((place, _for_producer(error, knows)) for place, error in admission.refused.items())
+        return Gate(refused, frozenset(due).difference(refused), admission.unsettled)
 
     def _is_due(
         self, place: TopicPartition, head: BatchHead, knows: ClientKnows, refused: dict[TopicPartition, BrokerError]
@@ -138,7 +141,7 @@ def _known_in(version: int) -> ClientKnows:
     return ClientKnows.ABORTABLE if version >= _ABORTABLE_SINCE else ClientKnows.NOTHING
 
 
-def _told(error: BrokerError, knows: ClientKnows) -> BrokerError:
+def _for_producer(error: BrokerError, knows: ClientKnows) -> BrokerError:
     """Older clients know no error that means to try again later but this one."""
     is_old = knows is not ClientKnows.JOINING
     if isinstance(error, _ALL_MEAN_LATER) or (is_old and isinstance(error, ConcurrentTransactions)):

@@ -5,7 +5,7 @@ for that, here it is a call: nothing can happen between its answer and the appen
 end of its transaction.
 """
 
-from collections.abc import Awaitable, Collection
+from collections.abc import Collection
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from odradek.coordinators.transactions.transaction import EPOCH_RISES_SINCE, Cla
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, InvalidTxnState
 from odradek.model.topic_partition import TopicPartition
+from odradek.replication.waiters import Unsettled
 
 
 class ClientKnows(IntEnum):
@@ -42,8 +43,8 @@ class FencedEpoch(BrokerError):
 class Admission(NamedTuple):
     refused: dict[TopicPartition, BrokerError]
     """Partitions that may not be written to."""
-    settled: Awaitable[None] | None = None
-    """To be waited for before the others are."""
+    unsettled: Unsettled | None = None
+    """To be waited for before the others are written to."""
 
 
 class Transactions(Coordinator[TransactionShard]):
@@ -62,7 +63,7 @@ class Transactions(Coordinator[TransactionShard]):
                 return Admission({}, joined)
             shard = self.shard_of(who.transactional_id)
         except BrokerError as error:
-            return Admission(dict.fromkeys(partitions, _told(error, knows)))
+            return Admission(dict.fromkeys(partitions, _for_producer(error, knows)))
         return Admission(_not_joined(shard, who, partitions, knows))
 
 
@@ -74,12 +75,12 @@ def _not_joined(
         try:
             shard.check_joined(who, partition)
         except BrokerError as error:
-            refused[partition] = _told(error, knows)
+            refused[partition] = _for_producer(error, knows)
     return refused
 
 
-def _told(error: BrokerError, knows: ClientKnows) -> BrokerError:
-    """As one who writes is told it."""
+def _for_producer(error: BrokerError, knows: ClientKnows) -> BrokerError:
+    """As a producer hears it."""
     if isinstance(error, ProducerFenced):
         return FencedEpoch(str(error))
     if isinstance(error, TransactionAbortable) and knows is ClientKnows.NOTHING:

@@ -1,30 +1,32 @@
-"""Fetches that wait for more to be there: woken by what is appended, ended by their time."""
+"""Fetches that wait for more to be there: woken by what is settled, ended by their time."""
 
 import asyncio
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from odradek.replication.waiters import Reader
 
-class Awaited(Protocol):
-    """What a fetch waits for."""
 
-    waiting: "dict[WaitingFetch, None]"
+class Readable(Protocol):
+    """What a fetch waits for: all of a partition, or its committed records."""
+
+    readers: dict[Reader, None]
 
 
 class WaitingFetch:
-    """One timer for the whole fetch, and an entry at each partition that it asks for."""
+    """One timer for the whole fetch, and an entry at each partition that it asks for. A `Reader`."""
 
-    __slots__ = ("_awaited", "_finish", "_loop", "_missing", "_timer")
+    __slots__ = ("_finish", "_loop", "_missing", "_readables", "_timer")
 
-    def __init__(self, awaited: Iterable[Awaited], missing: int, wait_ms: int, finish: Callable[[], None]) -> None:
-        """`finish` is called once: when `missing` bytes have come, when the time is over, or when told by `end`."""
-        self._awaited = tuple(awaited)
+    def __init__(self, readables: Iterable[Readable], missing: int, wait_ms: int, finish: Callable[[], None]) -> None:
+        """`finish` is called once: when `missing` bytes have come, when the time is over, or after `end`."""
+        self._readables = tuple(readables)
         self._missing = missing
         self._finish = finish
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = self._loop.call_later(wait_ms / 1000, self.end)
-        for each in self._awaited:
-            each.waiting[self] = None
+        for each in self._readables:
+            each.readers[self] = None
 
     def arrived(self, size: int) -> None:
         self._missing -= size
@@ -42,6 +44,6 @@ class WaitingFetch:
             return False
         self._timer.cancel()
         self._timer = None
-        for each in self._awaited:
-            each.waiting.pop(self, None)
+        for each in self._readables:
+            each.readers.pop(self, None)
         return True

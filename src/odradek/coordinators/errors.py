@@ -1,7 +1,14 @@
 """Why a coordinator does not do what it was asked for, whatever that was."""
 
 from odradek.model.error_code import ErrorCode
-from odradek.model.errors import BatchTooLarge, BrokerError, MessageTooLarge, StorageFailed
+from odradek.model.errors import (
+    BatchTooLarge,
+    BrokerError,
+    MessageTooLarge,
+    NotLeaderOrFollower,
+    StorageFailed,
+    UnknownTopicOrPartition,
+)
 
 
 class NotCoordinator(BrokerError):
@@ -28,10 +35,10 @@ class RecordsTooLarge(BrokerError):
     code = ErrorCode.UNKNOWN_SERVER_ERROR
 
 
-def told(error: BrokerError) -> BrokerError:
-    """What a client hears of records that could not be written."""
+def for_client(error: BrokerError) -> BrokerError:
+    """What a client hears of records that could not be written, or did not settle."""
     if isinstance(error, (MessageTooLarge, BatchTooLarge)):
         return RecordsTooLarge(str(error))
-    if isinstance(error, StorageFailed):
+    if isinstance(error, (StorageFailed, NotLeaderOrFollower, UnknownTopicOrPartition)):
         return NotCoordinator(str(error))
     return error

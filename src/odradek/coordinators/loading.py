@@ -71,14 +71,14 @@ async def load(log: Log, topic: CoordinatorTopic, shard: Shard, read_ahead: Read
                 if pace.is_over:
                     await pace.rest()
         except CorruptBatch as error:
-            raise CorruptBatch(f"{_place(log, offset)}: {error}") from None
+            raise CorruptBatch(f"{_position(log, offset)}: {error}") from None
         if at == 0:
             break  # nothing whole is left: what follows was deleted
     await _replay(found, topic, shard, log, pace)
     return found.summary
 
 
-def _place(log: Log, offset: Offset) -> str:
+def _position(log: Log, offset: Offset) -> str:
     segment = next(each for each in reversed(log.segments) if each.base_offset <= offset)
     return f"{segment.log.path}, offset {offset}"
 
@@ -177,15 +177,15 @@ async def _replay(found: _Records, topic: CoordinatorTopic, shard: Shard, log: L
             found.summary.skipped[str(error)] += 1
             continue
         except BadRequest as error:
-            raise CorruptBatch(f"{_place(log, offset)}: the key: {error}") from None
+            raise CorruptBatch(f"{_position(log, offset)}: the key: {error}") from None
         try:
             value = None if raw_value is None else topic.read_value(key, raw_value)[0]
             shard.replay(offset, key, value, producer_id)
         except BadRequest as error:
-            raise CorruptBatch(f"{_place(log, offset)}: the value: {error}") from None
+            raise CorruptBatch(f"{_position(log, offset)}: the value: {error}") from None
         except (CorruptBatch, UnsupportedVersion) as error:
             kind = UnsupportedVersion if isinstance(error, UnsupportedVersion) else CorruptBatch
-            raise kind(f"{_place(log, offset)}: {error}") from None
+            raise kind(f"{_position(log, offset)}: {error}") from None
         if pace.is_over:
             await pace.rest()
 

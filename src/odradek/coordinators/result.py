@@ -11,10 +11,6 @@ from typing import NamedTuple
 from odradek.model.numbers import ProducerId
 from odradek.wire.schema import Message
 
-Ticket = Hashable
-"""Stands for a request that waits for its answer. A coordinator keeps it and gives it back, and knows no more of it."""
-
-
 Effect = object
 """What is to be done outside of the coordinator's own log. Those who run the coordinator know how."""
 
@@ -29,7 +25,8 @@ class Writer(NamedTuple):
 class RequestContext(NamedTuple):
     """A request: who waits for the answer, and what its head and its connection say."""
 
-    ticket: Ticket
+    ticket: Hashable
+    """Stands for the request. A coordinator keeps it and gives it back, and knows no more of it."""
     version: int
     client_id: str = ""
     client_host: str = ""
@@ -50,7 +47,7 @@ class Stored(NamedTuple):
 
 
 class Answer(NamedTuple):
-    ticket: Ticket
+    ticket: Hashable
     response: Message
 
 

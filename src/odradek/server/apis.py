@@ -67,6 +67,7 @@ from odradek.broker.telemetry import Telemetry
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.broker.transactional_produce import TransactionalProduce
 from odradek.broker.transactions import Transactions
+from odradek.broker.validations import Validations
 from odradek.controller.controller import Controller
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.settings import INT_MAX
@@ -108,7 +109,7 @@ def served_by(node: Services, quotas: Quotas) -> dict[int, Served]:
     current = partial(_current, broker, settings)
     is_verifying = partial(_is_verifying, current)
     gates = TransactionalProduce(broker, transactions, clock, is_verifying)
-    producing = produce.Produce(broker, gates.gate_for, quotas.produced)
+    producing = produce.Produce(broker, gates.gate_for, quotas.produced, Validations(node.pool))
     committing, beating = offset_commit.OffsetCommit(groups), heartbeat.Heartbeat(groups)
     offsets_in_txn = txn_offset_commit.TxnOffsetCommit(broker, groups, transactions, clock, is_verifying)
     has_consumer_protocol = _has_consumer_protocol(broker, config)
@@ -140,7 +141,7 @@ def served_by(node: Services, quotas: Quotas) -> dict[int, Served]:
         ),
         25: Served(add_offsets_to_txn.VERSIONS, add_offsets_to_txn.AddOffsetsToTxn(transactions, groups).handle),
         26: Served(end_txn.VERSIONS, end_txn.EndTxn(transactions).handle),
-        27: Served(write_txn_markers.VERSIONS, write_txn_markers.WriteTxnMarkers(broker, node.markers).handle),
+        27: Served(write_txn_markers.VERSIONS, write_txn_markers.WriteTxnMarkers(node.markers).handle),
         28: Served(txn_offset_commit.VERSIONS, offsets_in_txn.handle),
         32: Served(describe_configs.VERSIONS, describe_configs.DescribeConfigs(broker, settings, loggers).handle),
         33: Served(alter_configs.VERSIONS, alter_configs.AlterConfigs(controller, broker, settings).handle),

@@ -16,7 +16,7 @@ from odradek.broker.transactions import Transactions
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.coordinators.result import Effect
-from odradek.coordinators.runtime import Runtime, Surroundings
+from odradek.coordinators.runtime import Runtime, RuntimeServices
 from odradek.coordinators.timers import Timers
 from odradek.coordinators.transactions.context import TransactionContext
 from odradek.coordinators.transactions.shard import TransactionShard
@@ -37,7 +37,7 @@ class Coordinators:
         self,
         broker: Broker,
         settings: Settings,
-        node: Surroundings,
+        node: RuntimeServices,
         producer_ids: ProducerIds,
         new_uuid: Callable[[], bytes],
     ) -> None:
@@ -60,7 +60,7 @@ class Coordinators:
         """By their topic. Groups come first: transactions that were being ended may be waited for by them."""
         self.groups = Groups(groups)
         self.transactions = Transactions(transactions, broker)
-        self.markers = Markers(broker, self.groups, node.tasks)
+        self.markers = Markers(broker, self.groups)
 
     def begin(self, _image: Image) -> None:
         """Told of the first image, after the partitions were. What this node leads is loaded, while it serves."""

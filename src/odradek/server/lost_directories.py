@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from odradek.broker.broker import Broker
+from odradek.model.errors import StorageFailed
 from odradek.storage.log_dir import LogDir
 
 logger = logging.getLogger(__name__)
@@ -39,7 +40,10 @@ class LostDirectories:
 
     def _judge(self) -> None:
         failed = [log_dir for log_dir in self._dirs if not log_dir.online]
-        self._broker.lost |= self._broker.partitions.keys() & {where for each in failed for where in each.logs}
+        lost = self._broker.partitions.keys() & {where for each in failed for where in each.logs}
+        for where in sorted(lost - self._broker.lost):
+            self._broker.partitions[where].fail(StorageFailed(f"the log directory of {where} failed"))
+        self._broker.lost |= lost
         if not self._metadata.online:
             self._end(f"{self._metadata.path} has the metadata log, and failed: {self._metadata.home.failure}")
         elif not any(log_dir.online for log_dir in self._dirs):

@@ -19,7 +19,7 @@ from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
-from odradek.coordinators.runtime import Surroundings as CoordinatorSurroundings
+from odradek.coordinators.runtime import RuntimeServices
 from odradek.metadata.image import Endpoint
 from odradek.model.errors import InvalidConfig, StorageFailed
 from odradek.net.listener import Admission, Listener
@@ -118,14 +118,13 @@ class Node:
         tasks = await stack.enter_async_context(Tasks(self._fail))
         read_ahead = ReadAhead(machine.files, pool)
         producer_ids = ProducerIds(controller, identity.node_id, lifecycle.broker_epoch, tasks)
-        surroundings = CoordinatorSurroundings(
+        services = RuntimeServices(
             clock=machine.clock,
-            flusher=housekeeping.flusher,
             tasks=tasks,
             read_ahead=read_ahead,
             codec=partial(codec_of, settings, broker),
         )
-        coordinators = Coordinators(broker, settings, surroundings, producer_ids, machine.new_uuid)
+        coordinators = Coordinators(broker, settings, services, producer_ids, machine.new_uuid)
         stack.callback(coordinators.close)
         served = served_by(
             Services(

@@ -59,11 +59,6 @@ class Flusher:
             syncing.following = loop.create_future()
         return syncing.following
 
-    async def settle(self, log: Log) -> None:
-        """After an append: wait for a sync if flush.messages asks for one."""
-        if log.is_sync_due:
-            await asyncio.shield(self.request(log))
-
     async def drain(self) -> None:
         """Wait until no sync is under way."""
         while self._syncing:

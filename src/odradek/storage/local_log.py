@@ -85,7 +85,6 @@ class LocalLog:
         "partition",
         "recovery_point",
         "start_offset",
-        "when_synced",
     )
 
     def __init__(
@@ -105,8 +104,6 @@ class LocalLog:
         self.end_offset = recovered.end_offset
         self.recovery_point = recovered.recovery_point
         self.last_flush_ms = home.clock.now_ms()
-        self.when_synced: Callable[[], object] = _do_nothing
-        """Told when a sync has ended, and did not fail."""
         self._segments = Segments(recovered.segments)
         self._writable: Segment | None = None
         self._new_names = not recovered.was_clean
@@ -126,6 +123,11 @@ class LocalLog:
     @property
     def size(self) -> int:
         return self._segments.size
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Its files are not this log's any more: it was deleted, or its directory failed or was closed."""
+        return self._abandoned
 
     @property
     def cuts(self) -> int:
@@ -300,16 +302,16 @@ class LocalLog:
             self.last_flush_ms = self.home.clock.now_ms()
             if job.cuts == self._cuts:  # else some of what lies below job.through now was written later
                 self.recovery_point = max(self.recovery_point, job.through)
-        self.when_synced()
 
     def is_reached_by(self, job: SyncJob) -> bool:
         """Whether nothing has come into the log since the sync began."""
         return job.through == self.end_offset and job.cuts == self._cuts and not self._new_names
 
     @property
-    def is_sync_due(self) -> bool:
-        """As much was appended since the last sync as flush.messages allows."""
-        return self.unflushed_records >= self.config.flush_messages
+    def durable_end(self) -> Offset:
+        """As far as records count for this replica: to the end, unless flush.messages asks for a sync of the last."""
+        end = self.end_offset
+        return end if end - self.recovery_point < self.config.flush_messages else self.recovery_point
 
     def sync(self, *, closing: bool = False) -> None:
         """All of it at once, for a start or a stop."""
@@ -368,7 +370,3 @@ class LocalLog:
         if self._abandoned:
             return StorageFailed(f"{self.partition} is not in {self.home.path} any more")
         return self.home.fail(error)
-
-
-def _do_nothing() -> None:
-    return

@@ -16,7 +16,7 @@ from odradek.model.errors import InvalidRecord, MessageTooLarge, OffsetOutOfRang
 from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
-from odradek.records.batch import BatchHead, check_crc, check_produced, parse_head, stamp
+from odradek.records.batch import BatchHead, check_crc, parse_head, stamp
 from odradek.records.control import EndTxnMarker, end_txn_marker
 from odradek.storage import leader_epochs, names, retention
 from odradek.storage.cleaning.job import Made
@@ -81,7 +81,8 @@ class Log(LocalLog):
     ) -> None:
         super().__init__(home, directory, partition, config, recovered, jitter)
         self.topic_id: str | None = None
-        self.high_watermark = recovered.end_offset
+        self.high_watermark = recovered.log_start
+        """Until a checkpoint or a leader says more."""
         self.cleaned_to: Offset | None = None
         """Below it the log was compacted; None where it never was."""
         self.epochs: LeaderEpochs = recovered.epochs
@@ -93,19 +94,12 @@ class Log(LocalLog):
 
     # --- appending
 
-    def append(self, batch: memoryview, epoch: LeaderEpoch, origin: Origin = Origin.CLIENT) -> Appended:
-        """As the leader: check a batch, give it the next offsets, write it. `batch` is stamped in place."""
-        head = parse_head(batch)
-        check_crc(batch, head)
-        if origin is Origin.CLIENT:
-            check_produced(head)
-        return self.append_checked(batch, head, epoch, origin)
-
     def append_checked(
         self, batch: memoryview, head: BatchHead, epoch: LeaderEpoch, origin: Origin = Origin.CLIENT, level: int = 0
     ) -> Appended:
-        """As `append`, for a batch whose bytes are known to be right: only its place in this log is still checked.
+        """As the leader: give a batch the next offsets, and write it. It is stamped in place.
 
+        Its bytes are known to be right (`broker.log_validator` has seen to it): only its place in this log is checked.
         Markers are judged by `level`, which is that of transaction.version.
         """
         if self.home.failure is not None:
@@ -288,7 +282,7 @@ class Log(LocalLog):
         """Bring what is derived from the log in line with its new end."""
         self._cuts += 1
         self._new_names = True
-        self.high_watermark = min(self.high_watermark, self.end_offset)
+        self.high_watermark = max(min(self.high_watermark, self.end_offset), self.start_offset)
         self.recovery_point = min(self.recovery_point, self.end_offset)
         if self.cleaned_to is not None:
             self.cleaned_to = min(self.cleaned_to, self.end_offset)

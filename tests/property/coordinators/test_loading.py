@@ -22,7 +22,7 @@ from odradek.wire.schema import Message
 from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_coordinator_value
 from support.clock import ManualClock
 from support.disk import FaultyDisk
-from support.logs import end_txn, open_log
+from support.logs import append_batch, end_txn, open_log
 from support.offset_stage import OffsetStage
 
 GROUPS = st.sampled_from(["a", "b"])
@@ -90,7 +90,7 @@ def append(log: Log, key: Message, value: Message | None, producer_id: int) -> O
     )
     record = Record(Offset(0), TimestampMs(0), write_coordinator_key(key), raw)
     batch = memoryview(build_batch([record], spec))
-    return log.append(batch, LeaderEpoch(0), Origin.COORDINATOR).base_offset
+    return append_batch(log, batch, LeaderEpoch(0), Origin.COORDINATOR).base_offset
 
 
 async def never(cold: Sequence[NotCached]) -> None:

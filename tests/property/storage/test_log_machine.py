@@ -25,7 +25,7 @@ from odradek.storage.transaction_index import AbortedTxn
 from support.clock import ManualClock
 from support.disk import Died, Fault, FaultyDisk, Op
 from support.examples import examples
-from support.logs import NOW, TOPIC_ID, log_of, marker, open_dirs, setting, timed_batch
+from support.logs import NOW, TOPIC_ID, append_batch, log_of, marker, open_dirs, setting, timed_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,7 +125,7 @@ class LogMachine(RuleBasedStateMachine):
         return timed_batch(values, replace(spec, codec=codec))
 
     def append(self, batch: memoryview, origin: Origin = Origin.CLIENT) -> None:
-        at = self.log.append(batch, LeaderEpoch(self.epoch), origin)
+        at = append_batch(self.log, batch, LeaderEpoch(self.epoch), origin)
         assert at.base_offset == self.now.end
         assert not at.duplicate
         self.history.append(self.now.with_batch(bytes(batch)))
@@ -179,7 +179,7 @@ class LogMachine(RuleBasedStateMachine):
         sent = [batch for batch in self.now.batches if batch.head.producer_id == producer and not batch.head.is_control]
         state = self.producers().get(ProducerId(producer))
         if sent and state is not None and state.batches and sent[-1].head.base_offset >= self.known_from:
-            again = self.log.append(memoryview(bytearray(sent[-1].raw)), LeaderEpoch(self.epoch))
+            again = append_batch(self.log, memoryview(bytearray(sent[-1].raw)), LeaderEpoch(self.epoch))
             head = sent[-1].head
             assert again == Appended(head.base_offset, head.last_offset, duplicate=True, timestamp=head.max_timestamp)
 
@@ -194,7 +194,7 @@ class LogMachine(RuleBasedStateMachine):
                 transactional=True,
             )
             with pytest.raises(OutOfOrderSequence):
-                self.log.append(self.make_batch([0], Codec.NONE, 0, spec), LeaderEpoch(self.epoch))
+                append_batch(self.log, self.make_batch([0], Codec.NONE, 0, spec), LeaderEpoch(self.epoch))
 
     # --- rolling, cutting, deleting
 

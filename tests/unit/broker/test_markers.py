@@ -44,7 +44,7 @@ class Stage:
         self.left: list[tuple[TopicPartition, ...]] = []
         self.ended: list[tuple[int, ProducerId, bool]] = []
         self.is_loading = False
-        self.markers = Markers(broker, cast("Groups", self), cast("Any", None))
+        self.markers = Markers(broker, cast("Groups", self))
 
     def decide(self, _key: str, command: Callable[[Any], object]) -> None:
         command(self)

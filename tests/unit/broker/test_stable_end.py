@@ -33,6 +33,9 @@ class Listening:
     def arrived(self, size: int) -> None:
         self.heard.append(size)
 
+    def end(self) -> None:
+        raise AssertionError("the partition stays")
+
 
 @pytest.fixture
 def partition(tmp_path: Path) -> Iterator[Partition]:
@@ -55,7 +58,7 @@ def marker(epoch: int, *, commit: bool = True, level: int = 2) -> Marker:
 
 def test_nothing_is_heard_before_the_transaction_ends(partition: Partition) -> None:
     fetch = Listening()
-    partition.stable.waiting[fetch] = None  # type: ignore[index]
+    partition.stable.readers[fetch] = None
     plain, first, second = batch_of(), batch_of(0, 3, WRITER), batch_of(1, 3, WRITER)
     partition.produce(plain)
     assert fetch.heard == [len(plain)]

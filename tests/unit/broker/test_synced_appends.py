@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,13 +15,12 @@ from odradek.records.batch import parse_head
 from odradek.records.builder import PLAIN, BatchSpec
 from odradek.storage.flush import Flusher
 from support.disk import FaultyDisk, Op
-from support.logs import ORDERS, SMALL, batch, log_of, open_dirs, setting, values
+from support.logs import ORDERS, SMALL, append, batch, log_of, open_dirs, setting, values
 from support.move_stage import MoveStage
 from support.pool import AtOncePool, ManualPool
 from support.waiting import until
 
 if TYPE_CHECKING:
-    from odradek.broker.waiting import WaitingFetch
     from odradek.storage.log import Log
 
 EVERY_RECORD = replace(SMALL, flush_messages=1)
@@ -33,9 +32,13 @@ class Listening:
 
     def __init__(self) -> None:
         self.heard = 0
+        self.has_ended = False
 
     def arrived(self, size: int) -> None:
         self.heard += size
+
+    def end(self) -> None:
+        self.has_ended = True
 
 
 class Stage:
@@ -46,8 +49,8 @@ class Stage:
         self.log: Log = log_of(self.dirs)
         self.partition = Partition(self.log, LeaderEpoch(0), self.disk.clock, Flusher(self.pool))
         self.plain, self.committed = Listening(), Listening()
-        self.partition.waiting[cast("WaitingFetch", self.plain)] = None
-        self.partition.stable.waiting[cast("WaitingFetch", self.committed)] = None
+        self.partition.waiters.readers[self.plain] = None
+        self.partition.stable.readers[self.committed] = None
 
     def produce(self, *values: str, spec: BatchSpec = PLAIN) -> int:
         """How large that is."""
@@ -156,6 +159,8 @@ def test_what_was_not_synced_is_never_seen() -> None:
         await stage.sync()
         assert stage.seen == (1, 1)
         assert stage.dirs.dirs[0].home.failure is not None
+        assert stage.plain.has_ended
+        assert stage.committed.has_ended
         with pytest.raises(StorageFailed):
             stage.produce("refused")
 
@@ -238,3 +243,12 @@ def test_a_log_that_moves_during_a_sync_shows_what_was_synced_where_it_is_now(do
     asyncio.run(story())
     disk.power_loss()
     assert values(MoveStage(disk, EVERY_RECORD).log()) == ["a"]
+
+
+def test_a_leader_begins_with_what_is_durable() -> None:
+    disk = FaultyDisk("/data")
+    log = log_of(open_dirs(disk, given=setting(EVERY_RECORD, disk.clock)))
+    append(log, "a")
+    assert Partition(log, LeaderEpoch(0), disk.clock, Flusher(ManualPool())).log.high_watermark == 0
+    log.sync()
+    assert Partition(log, LeaderEpoch(0), disk.clock, Flusher(ManualPool())).log.high_watermark == 1

@@ -20,7 +20,7 @@ from odradek.wire.stored import CONSUMER_OFFSETS, write_coordinator_key, write_c
 from support.clock import ManualClock
 from support.coordinator_stage import Recorder, record
 from support.disk import FaultyDisk, Op
-from support.logs import end_txn, open_log
+from support.logs import append_batch, end_txn, open_log
 
 FILE = r"/data/\S+/00000000000000000000\.log"
 
@@ -50,7 +50,7 @@ def append_raw(
         codec=codec,
     )
     records = [Record(Offset(number), TimestampMs(0), key, value) for number, (key, value) in enumerate(pairs)]
-    log.append(memoryview(build_batch(records, spec)), LeaderEpoch(0), Origin.COORDINATOR)
+    append_batch(log, memoryview(build_batch(records, spec)), LeaderEpoch(0), Origin.COORDINATOR)
 
 
 def _raw(record: Stored) -> tuple[bytes, bytes | None]:

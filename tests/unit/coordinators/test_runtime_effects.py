@@ -10,6 +10,7 @@ from odradek.coordinators.result import CoordinatorResult, RequestContext, Write
 from odradek.model.errors import InvalidTxnState
 from odradek.model.numbers import ProducerId
 from odradek.process.tasks import Tasks
+from odradek.replication.waiters import wait_for
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 from support.coordinator_stage import CONFIG, CoordinatorStage, Outcome, on_stage, record
 from support.disk import FaultyDisk, Op
@@ -90,7 +91,7 @@ def test_one_who_is_not_answered_can_wait_for_the_sync() -> None:
             assert settled is not None
             seen = stage.runtime.decide(KEY, lambda _: CoordinatorResult())
             assert seen is not None, "what it saw is not safe yet either"
-            done = asyncio.gather(settled, seen)
+            done = asyncio.ensure_future(wait_for({"settled": settled, "seen": seen}))
             while not done.done():
                 if len(stage.pool):
                     stage.pool.run_next()

@@ -30,6 +30,7 @@ from odradek.wire.records.control import (
 from odradek.wire.records.metadata import BeginTransactionRecord, EndTransactionRecord, TopicRecord
 from support.clock import ManualClock
 from support.disk import Died, FaultyDisk, Op
+from support.logs import append_batch
 from support.metadata import commit_now
 from support.pool import ManualPool
 from support.waiting import until
@@ -315,7 +316,7 @@ def test_a_record_of_a_newer_kafka_is_named_by_its_offset(node: Any) -> None:
     metadata: MetadataLog = node.open()
     unknown = Record(Offset(0), TimestampMs(1), None, b"\x01\x7f\x00")
     data = memoryview(build_batch([unknown], BatchSpec()))
-    metadata._log.append(data, metadata.epoch, Origin.COORDINATOR)
+    append_batch(metadata._log, data, metadata.epoch, Origin.COORDINATOR)
     node.close()
     with pytest.raises(UnsupportedVersion, match=r"record at offset 10: .*key 127"):
         node.open()

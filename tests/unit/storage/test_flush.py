@@ -30,6 +30,12 @@ def log(disk: FaultyDisk) -> Log:
     return open_log(disk, EVERY_RECORD)
 
 
+async def settle(flusher: Flusher, log: Log) -> None:
+    """Wait until what was appended is durable, as far as flush.messages asks for it."""
+    if log.durable_end < log.end_offset:
+        await asyncio.shield(flusher.request(log))
+
+
 async def let_others_run() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
@@ -57,13 +63,13 @@ def test_one_sync_serves_all_who_wait(disk: FaultyDisk) -> None:
         async with asyncio.TaskGroup() as tasks:
             disk.counts.clear()
             append(log, "first")
-            first = tasks.create_task(flusher.settle(log))
+            first = tasks.create_task(settle(flusher, log))
             await let_others_run()
             assert len(pool) == 1
             others = []
             for number in range(50):  # while that sync is under way
                 append(log, str(number))
-                others.append(tasks.create_task(flusher.settle(log)))
+                others.append(tasks.create_task(settle(flusher, log)))
             await let_others_run()
             assert len(pool) == 1
             await run(pool)
@@ -104,7 +110,7 @@ def test_what_was_settled_survives_power_loss(disk: FaultyDisk, log: Log) -> Non
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         for number in range(3):
             append(log, str(number))
-            waiting = asyncio.ensure_future(flusher.settle(log))
+            waiting = asyncio.ensure_future(settle(flusher, log))
             await let_others_run()
             await run(pool)
             await waiting
@@ -120,7 +126,7 @@ def test_without_a_limit_nothing_is_synced(disk: FaultyDisk) -> None:
 
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         append(log, "a")
-        await flusher.settle(log)
+        await settle(flusher, log)
         assert len(pool) == 0
 
     tell(story)
@@ -132,9 +138,9 @@ def test_every_third_record_is_a_limit_too(disk: FaultyDisk) -> None:
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         for number in range(2):
             append(log, str(number))
-            await flusher.settle(log)
+            await settle(flusher, log)
         append(log, "third")
-        waiting = asyncio.ensure_future(flusher.settle(log))
+        waiting = asyncio.ensure_future(settle(flusher, log))
         await let_others_run()
         await run(pool)
         await waiting
@@ -146,10 +152,10 @@ def test_every_third_record_is_a_limit_too(disk: FaultyDisk) -> None:
 def test_one_who_gives_up_does_not_take_the_others_along(log: Log) -> None:
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         append(log, "a")
-        first = asyncio.ensure_future(flusher.settle(log))
+        first = asyncio.ensure_future(settle(flusher, log))
         await let_others_run()
         append(log, "b")
-        second, third, fourth = (asyncio.ensure_future(flusher.settle(log)) for _ in range(3))
+        second, third, fourth = (asyncio.ensure_future(settle(flusher, log)) for _ in range(3))
         await let_others_run()
         for given_up in (first, third):
             given_up.cancel()
@@ -169,7 +175,7 @@ def test_one_who_gives_up_does_not_take_the_others_along(log: Log) -> None:
 def test_when_all_gave_up_the_sync_still_counts(log: Log) -> None:
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         append(log, "a")
-        waiting = asyncio.ensure_future(flusher.settle(log))
+        waiting = asyncio.ensure_future(settle(flusher, log))
         await let_others_run()
         waiting.cancel()
         await let_others_run()
@@ -183,10 +189,10 @@ def test_when_all_gave_up_the_sync_still_counts(log: Log) -> None:
 def test_a_sync_that_fails_fails_the_directory_and_all_who_wait(disk: FaultyDisk, log: Log) -> None:
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         append(log, "a")
-        first = asyncio.ensure_future(flusher.settle(log))
+        first = asyncio.ensure_future(settle(flusher, log))
         await let_others_run()
         append(log, "b")
-        second = asyncio.ensure_future(flusher.settle(log))
+        second = asyncio.ensure_future(settle(flusher, log))
         await let_others_run()
         disk.fail_next(Op.SYNC, on=".log")
         await run(pool)
@@ -217,9 +223,9 @@ def test_a_bug_in_a_sync_fails_the_directory_and_all_who_wait(
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         append(log, "a")
         monkeypatch.setattr(Log, step, fail)
-        first = asyncio.ensure_future(flusher.settle(log))
+        first = asyncio.ensure_future(settle(flusher, log))
         await let_others_run()
-        second = asyncio.ensure_future(flusher.settle(log))
+        second = asyncio.ensure_future(settle(flusher, log))
         await let_others_run()
         if len(pool):
             await run(pool)
@@ -281,7 +287,7 @@ def test_logs_do_not_wait_for_each_other(disk: FaultyDisk, log: Log) -> None:
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         for each in (log, other):
             append(each, "a")
-        first, second = (asyncio.ensure_future(flusher.settle(each)) for each in (log, other))
+        first, second = (asyncio.ensure_future(settle(flusher, each)) for each in (log, other))
         await let_others_run()
         assert len(pool) == 2
         disk.fail_next(Op.SYNC)
@@ -300,11 +306,11 @@ def test_a_few_logs_are_synced_at_a_time(disk: FaultyDisk) -> None:
     async def story(flusher: Flusher, pool: ManualPool) -> None:
         for each in logs:
             append(each, "a")
-        settled = [asyncio.ensure_future(flusher.settle(each)) for each in logs]
+        settled = [asyncio.ensure_future(settle(flusher, each)) for each in logs]
         await let_others_run()
         assert len(pool) == RUNNING_MAX
         append(logs[-1], "b")  # its sync has not begun: it serves this one, too
-        late = asyncio.ensure_future(flusher.settle(logs[-1]))
+        late = asyncio.ensure_future(settle(flusher, logs[-1]))
         for left in (RUNNING_MAX, RUNNING_MAX, RUNNING_MAX, 3, 2, 1, 0):
             await run(pool)
             assert len(pool) == left
@@ -338,7 +344,7 @@ def test_with_real_threads_every_settled_record_is_safe(disk: FaultyDisk, log: L
         async def send(name: str) -> None:
             for number in range(20):
                 append(log, f"{name}{number}")
-                await flusher.settle(log)
+                await settle(flusher, log)
 
         async with asyncio.TaskGroup() as tasks:
             for name in "abcdefgh":

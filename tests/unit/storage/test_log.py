@@ -25,6 +25,7 @@ from support.logs import (
     NOW,
     SMALL,
     append,
+    append_batch,
     batch,
     log_of,
     marker,
@@ -72,7 +73,7 @@ def test_a_batch_is_stamped_with_its_place_and_written_as_it_came(log: Log, disk
     append(log, "a", "b")
     sent = batch("c")
     before = bytes(sent)
-    log.append(sent, LeaderEpoch(7))
+    append_batch(log, sent, LeaderEpoch(7))
     assert parse_head(sent).base_offset == 2
     assert parse_head(sent).leader_epoch == 7
     assert bytes(sent[16:]) == before[16:]
@@ -86,19 +87,19 @@ def test_what_is_no_batch_leaves_no_trace(log: Log) -> None:
         bad = bytearray(good)
         bad[position] ^= 0x11
         with pytest.raises((CorruptBatch, InvalidRecord)):
-            log.append(memoryview(bad), LeaderEpoch(0))
+            append_batch(log, memoryview(bad), LeaderEpoch(0))
     for size in range(len(good)):
         with pytest.raises(CorruptBatch):
-            log.append(memoryview(bytearray(good[:size])), LeaderEpoch(0))
+            append_batch(log, memoryview(bytearray(good[:size])), LeaderEpoch(0))
     with pytest.raises(CorruptBatch):
-        log.append(memoryview(bytearray(good + good)), LeaderEpoch(0))
+        append_batch(log, memoryview(bytearray(good + good)), LeaderEpoch(0))
     assert (values(log), log.end_offset) == (["a"], 1)
 
 
 def test_clients_send_no_control_batches(log: Log) -> None:
     with pytest.raises(InvalidRecord):
-        log.append(marker(1, 0, commit=True), LeaderEpoch(0))
-    log.append(marker(1, 0, commit=True), LeaderEpoch(0), Origin.COORDINATOR)
+        append_batch(log, marker(1, 0, commit=True), LeaderEpoch(0))
+    append_batch(log, marker(1, 0, commit=True), LeaderEpoch(0), Origin.COORDINATOR)
     assert log.end_offset == 1
 
 
@@ -420,5 +421,5 @@ def test_a_half_written_batch_is_not_read(log: Log, disk: FaultyDisk) -> None:
 
 
 def test_timestamps_of_a_batch_may_differ(log: Log) -> None:
-    log.append(timed_batch([("a", NOW + 5), ("b", NOW - 5)]), LeaderEpoch(0))
+    append_batch(log, timed_batch([("a", NOW + 5), ("b", NOW - 5)]), LeaderEpoch(0))
     assert [(record.value, record.timestamp - NOW) for _, record in log.records(Offset(0))] == [(b"a", 5), (b"b", -5)]

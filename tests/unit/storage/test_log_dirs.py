@@ -8,6 +8,7 @@ import pytest
 from odradek.model.errors import DirectoryInUse, InvalidConfig, StorageFailed
 from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
+from odradek.process.files import replace_file
 from odradek.storage import meta_properties
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs
@@ -107,6 +108,27 @@ def test_offsets_are_kept_in_checkpoints(disk: FaultyDisk) -> None:
     assert disk.read_whole("/b/log-start-offset-checkpoint") == b"0\n0\n"  # it starts with its first segment
     log = log_of(open_all(disk))
     assert (log.start_offset, log.end_offset, values(log)) == (2, 4, ["c", "d"])
+    assert log.high_watermark == 3
+
+
+@pytest.mark.parametrize(("stored", "found"), [(1, 2), (3, 3), (9, 4)])
+def test_a_high_watermark_begins_with_its_checkpoint_within_the_log(disk: FaultyDisk, stored: int, found: int) -> None:
+    dirs = open_all(disk)
+    log = log_of(dirs)
+    append(log, "a", "b", "c", "d")
+    log.advance_high_watermark(Offset(4))
+    log.advance_start(Offset(2))
+    dirs.close()
+    replace_file(disk, "/a/replication-offset-checkpoint", f"0\n1\norders 0 {stored}\n".encode())
+    assert log_of(open_all(disk)).high_watermark == found
+
+
+def test_without_a_checkpoint_a_high_watermark_begins_at_the_start_of_the_log(disk: FaultyDisk) -> None:
+    dirs = open_all(disk)
+    append(log_of(dirs), "a", "b")
+    dirs.close()
+    disk.remove("/a/replication-offset-checkpoint")
+    assert log_of(open_all(disk)).high_watermark == 0
 
 
 def test_a_log_start_is_kept_through_a_kill_once_it_was_checkpointed(disk: FaultyDisk) -> None:

@@ -9,7 +9,7 @@ from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.records.batch import stamp_append_time
 from odradek.storage.log import Log
 from support.disk import FaultyDisk, Op
-from support.logs import NOW, SMALL, append, batch, log_of, open_dirs, open_log, setting, timed_batch
+from support.logs import NOW, SMALL, append, append_batch, batch, log_of, open_dirs, open_log, setting, timed_batch
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_of_the_same_time_the_first_record_counts(log: Log) -> None:
 
 
 def test_within_a_batch_the_record_is_found(log: Log) -> None:
-    log.append(timed_batch([("a", NOW + 5), ("b", NOW + 9), ("c", NOW + 7)]), LeaderEpoch(4))
+    append_batch(log, timed_batch([("a", NOW + 5), ("b", NOW + 9), ("c", NOW + 7)]), LeaderEpoch(4))
     assert [found(log, time) for time in (5, 6, 8, 9, 10)] == [(0, 5), (1, 9), (1, 9), (1, 9), None]
     newest = log.find_max_time()
     assert newest == (1, NOW + 9, 4)
@@ -64,7 +64,7 @@ def test_times_that_do_not_rise_are_found_all_the_same(disk: FaultyDisk) -> None
         times: list[int] = []
         for _ in range(200):
             some = [rng.randrange(100) for _ in range(rng.randrange(1, 4))]
-            log.append(timed_batch([("x", NOW + time) for time in some]), LeaderEpoch(0))
+            append_batch(log, timed_batch([("x", NOW + time) for time in some]), LeaderEpoch(0))
             times += some
         for time in range(-1, 102):
             expected = next(((offset, each) for offset, each in enumerate(times) if each >= time), None)
@@ -76,7 +76,7 @@ def test_times_that_do_not_rise_are_found_all_the_same(disk: FaultyDisk) -> None
 
 
 def test_deleted_records_are_not_found(log: Log) -> None:
-    log.append(timed_batch([("a", NOW + 50), ("b", NOW + 10)]), LeaderEpoch(0))
+    append_batch(log, timed_batch([("a", NOW + 50), ("b", NOW + 10)]), LeaderEpoch(0))
     append(log, "c", at=NOW + 20)
     append(log, "d", at=NOW + 50)
     log.advance_high_watermark(Offset(4))
@@ -90,7 +90,7 @@ def test_deleted_records_are_not_found(log: Log) -> None:
 def test_append_time_is_the_time_of_every_record(log: Log) -> None:
     sent = batch("a", "b", at=NOW)
     stamp_append_time(sent, TimestampMs(NOW + 77))
-    log.append(sent, LeaderEpoch(0))
+    append_batch(log, sent, LeaderEpoch(0))
     assert found(log, 50) == (0, 77)
 
 

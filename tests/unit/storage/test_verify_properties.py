@@ -17,7 +17,7 @@ from odradek.storage.verify import Finding, Severity, Verification
 from support.clock import ManualClock
 from support.disk import FaultyDisk
 from support.examples import examples
-from support.logs import SMALL, batch, log_of, marker, open_dirs, setting
+from support.logs import SMALL, append_batch, batch, log_of, marker, open_dirs, setting
 
 PRODUCERS = 4
 
@@ -68,13 +68,13 @@ class Life:
     def _write(self, log: Log, spec: BatchSpec) -> None:
         values = ["x" * self._rng.randrange(80) for _ in range(self._rng.randint(1, 4))]
         time = self._clock.now_ms() - self._rng.randrange(2000)
-        log.append(batch(*values, spec=spec, at=time), LeaderEpoch(self._epoch))
+        append_batch(log, batch(*values, spec=spec, at=time), LeaderEpoch(self._epoch))
 
     def _end(self, log: Log) -> None:
         number = PRODUCERS + self._rng.randrange(PRODUCERS)
         known = log.producers.get(ProducerId(number))
         ending = marker(number, known.epoch if known else 0, commit=self._rng.random() < 0.5, at=self._clock.now_ms())
-        log.append(ending, LeaderEpoch(self._epoch), Origin.COORDINATOR)
+        append_batch(log, ending, LeaderEpoch(self._epoch), Origin.COORDINATOR)
 
     def _other(self, log: Log) -> None:
         log.advance_high_watermark(log.end_offset)

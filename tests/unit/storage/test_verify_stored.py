@@ -19,7 +19,7 @@ from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.wire.records.transaction import TransactionLogKey, TransactionLogValue
 from odradek.wire.stored import write_coordinator_key, write_coordinator_value, write_metadata_record
 from support.disk import FaultyDisk
-from support.logs import NOW, log_of, open_dirs
+from support.logs import NOW, append_batch, log_of, open_dirs
 
 OFFSETS, TRANSACTIONS, METADATA = "__consumer_offsets", "__transaction_state", "__cluster_metadata"
 OFFSET_KEY = write_coordinator_key(OffsetCommitKey(group="g", topic="t", partition=1))
@@ -51,7 +51,7 @@ def found_in(topic: str, batches: Sequence[tuple[BatchSpec, Sequence[Pair]]]) ->
     log = log_of(dirs, TopicPartition(topic, 0))
     for spec, pairs in batches:
         records = [Record(Offset(number), NOW, key, value) for number, (key, value) in enumerate(pairs)]
-        log.append(memoryview(build_batch(records, spec)), LeaderEpoch(0), Origin.COORDINATOR)
+        append_batch(log, memoryview(build_batch(records, spec)), LeaderEpoch(0), Origin.COORDINATOR)
     log.advance_high_watermark(log.end_offset)
     dirs.close()
     verification = Verification(disk)

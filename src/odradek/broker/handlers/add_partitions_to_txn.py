@@ -1,19 +1,22 @@
 """AddPartitionsToTxn, versions 0 to 5: clients send up to 3; from 4 on it is for brokers, and for many transactions."""
 
-import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.dispatch import LATER
 from odradek.broker.internal_topics import INTERNAL_TOPICS
+from odradek.broker.late import answer_late
 from odradek.broker.transactions import Transactions
+from odradek.coordinators.errors import for_client
 from odradek.coordinators.transactions.joining import check_id
 from odradek.coordinators.transactions.transaction import EPOCH_RISES_SINCE, Claim
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import ProducerId
 from odradek.model.topic_partition import TopicPartition
+from odradek.replication.waiters import Unsettled, Wait
 from odradek.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -33,7 +36,7 @@ _OLD_CLIENT = 0
 class _Outcome(NamedTuple):
     transactional_id: str
     codes: dict[TopicPartition, ErrorCode]
-    settled: Awaitable[None] | None = None
+    unsettled: Unsettled | None = None
 
 
 class AddPartitionsToTxn:
@@ -41,17 +44,20 @@ class AddPartitionsToTxn:
         self._broker = broker
         self._transactions = transactions
 
-    def handle(
-        self, call: Call, request: AddPartitionsToTxnRequest
-    ) -> AddPartitionsToTxnResponse | Awaitable[AddPartitionsToTxnResponse]:
+    def handle(self, call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse | object:
         outcomes = [self._add(call.version, each) for each in _transactions_of(call.version, request)]
-        if all(each.settled is None for each in outcomes):
+        unsettled = {index: each.unsettled for index, each in enumerate(outcomes) if each.unsettled is not None}
+        if not unsettled:
             return _response(call.version, outcomes)
-        return self._answer_when_settled(call.version, outcomes)
 
-    async def _answer_when_settled(self, version: int, outcomes: list[_Outcome]) -> AddPartitionsToTxnResponse:
-        done = await asyncio.gather(*(_settle(each) for each in outcomes))
-        return _response(version, done)
+        def answer(errors: Mapping[int, BrokerError]) -> None:
+            for index, error in errors.items():
+                transactional_id, codes, _ = outcomes[index]
+                outcomes[index] = _Outcome(transactional_id, dict.fromkeys(codes, for_client(error).code))
+            answer_late(call, lambda: _response(call.version, outcomes))
+
+        Wait(unsettled, answer)
+        return LATER
 
     def _add(self, version: int, asked: AddPartitionsToTxnTransaction) -> _Outcome:
         transactional_id = asked.transactional_id
@@ -65,10 +71,10 @@ class AddPartitionsToTxn:
             if asked.verify_only:
                 return _Outcome(transactional_id, self._verify(who, partitions))
             level = EPOCH_RISES_SINCE if version >= _MANY_SINCE else _OLD_CLIENT
-            settled = self._transactions.decide(transactional_id, lambda shard: shard.join(who, partitions, level))
+            unsettled = self._transactions.decide(transactional_id, lambda shard: shard.join(who, partitions, level))
         except BrokerError as error:
-            return _Outcome(transactional_id, dict.fromkeys(partitions, _told(version, error)))
-        return _Outcome(transactional_id, dict.fromkeys(partitions, ErrorCode.NONE), settled)
+            return _Outcome(transactional_id, dict.fromkeys(partitions, _code_of(version, error)))
+        return _Outcome(transactional_id, dict.fromkeys(partitions, ErrorCode.NONE), unsettled)
 
     def _verify(self, who: Claim, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
         shard = self._transactions.shard_of(who.transactional_id)
@@ -107,16 +113,7 @@ def _transactions_of(version: int, request: AddPartitionsToTxnRequest) -> Sequen
     )
 
 
-async def _settle(outcome: _Outcome) -> _Outcome:
-    if outcome.settled is not None:
-        try:
-            await outcome.settled
-        except BrokerError as error:
-            return _Outcome(outcome.transactional_id, dict.fromkeys(outcome.codes, error.code))
-    return outcome
-
-
-def _told(version: int, error: BrokerError) -> ErrorCode:
+def _code_of(version: int, error: BrokerError) -> ErrorCode:
     is_fenced = error.code is ErrorCode.PRODUCER_FENCED
     return ErrorCode.INVALID_PRODUCER_EPOCH if is_fenced and version < _FENCED_SINCE else error.code
 

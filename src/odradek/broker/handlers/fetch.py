@@ -7,11 +7,12 @@ from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER, Handled
 from odradek.broker.fetch_sessions import Context, FetchSessions, Found, Wanted
+from odradek.broker.late import answer_late
 from odradek.broker.partition import Partition
 from odradek.broker.quotas.byte_rates import ByteRates
 from odradek.broker.read_ahead import ReadAhead
 from odradek.broker.sending import PinnedSlice
-from odradek.broker.waiting import Awaited, WaitingFetch
+from odradek.broker.waiting import Readable, WaitingFetch
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, FencedLeaderEpoch, NotLeaderOrFollower, OffsetOutOfRange
 from odradek.model.numbers import NO_OFFSET, LeaderEpoch, Offset
@@ -115,25 +116,16 @@ class Fetch:
         wanted = min(request.min_bytes, self._room(call, request))
         if have >= wanted or is_urgent:
             return self._response(call, context, request, reads)
-        awaited = [_awaited(read.partition, request) for read in reads if read.partition]
+        readables = [_readable(read.partition, request) for read in reads if read.partition]
 
         def answer() -> None:
             call.connection.no_longer_when_closed(wait.cancel)
-            with call.guard():
-                self._answer_late(call, context, request)
+            if not call.connection.is_closed:
+                answer_late(call, lambda: self._answer(call, context, request))
 
-        wait = WaitingFetch(awaited, wanted - have, request.max_wait_ms, answer)
+        wait = WaitingFetch(readables, wanted - have, request.max_wait_ms, answer)
         call.connection.when_closed(wait.cancel)
         return LATER
-
-    def _answer_late(self, call: Call, context: Context, request: FetchRequest) -> None:
-        if call.connection.is_closed:
-            return
-        if call.times is not None:
-            call.times.begin(call)
-        call.respond(self._answer(call, context, request))
-        if call.times is not None:
-            call.times.end(call)
 
     def _answer(self, call: Call, context: Context, request: FetchRequest) -> FetchResponse:
         """What is there now. Most likely it was just appended, so whether it is in memory is not asked."""
@@ -255,8 +247,8 @@ class Fetch:
 _LEADER_IS_TOLD = (NotLeaderOrFollower, FencedLeaderEpoch)
 
 
-def _awaited(partition: Partition, request: FetchRequest) -> Awaited:
-    return partition.stable if request.isolation_level == _READ_COMMITTED else partition
+def _readable(partition: Partition, request: FetchRequest) -> Readable:
+    return partition.stable if request.isolation_level == _READ_COMMITTED else partition.waiters
 
 
 def _diverging(log: Log, asked: FetchPartition) -> EpochEndOffset | None:

@@ -1,13 +1,17 @@
 """OffsetFetch, versions 1 to 10."""
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Callable, Mapping
 
 from odradek.broker.call import Call
+from odradek.broker.dispatch import LATER, Handled
 from odradek.broker.groups import Groups
+from odradek.broker.late import answer_late
+from odradek.coordinators.errors import for_client
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.model.numbers import NO_OFFSET
+from odradek.replication.waiters import Unsettled, Wait, wait_for
 from odradek.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -28,34 +32,82 @@ class OffsetFetch:
     def __init__(self, groups: Groups) -> None:
         self._groups = groups
 
-    def handle(self, call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse | Awaitable[OffsetFetchResponse]:
-        if call.version >= _MANY_SINCE:
-            if len(request.groups) > _AT_ONCE:
-                return self._fetch_many(call, request)
-            return OffsetFetchResponse(groups=tuple(self._fetch(call, request, each) for each in request.groups))
-        wanted = _only_group(request)
-        found = self._fetch(call, request, wanted)
-        if found.error_code and call.version < _GROUP_ERROR_SINCE:
-            return OffsetFetchResponse(topics=_refused(wanted, found.error_code))
-        return OffsetFetchResponse(error_code=found.error_code, topics=_without_ids(found))
+    def handle(self, call: Call, request: OffsetFetchRequest) -> Handled:
+        if call.version < _MANY_SINCE:
+            reading = _Reading(self._groups, call, request)
+            wanted = _only_group(request)
+            reading.read(wanted)
+            return reading.respond(lambda: _of_one_group(call.version, wanted, reading.found[0]))
+        if len(request.groups) > _AT_ONCE:
+            return self._fetch_many(call, request)
+        reading = _Reading(self._groups, call, request)
+        for each in request.groups:
+            reading.read(each)
+        return reading.respond(lambda: OffsetFetchResponse(groups=tuple(reading.found)))
 
     async def _fetch_many(self, call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
         """Tools ask for all groups at once. The others have their turn in between."""
-        found = []
+        reading = _Reading(self._groups, call, request)
         for number, group in enumerate(request.groups):
-            found.append(self._fetch(call, request, group))
+            reading.read(group)
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
-        return OffsetFetchResponse(groups=tuple(found))
+        reading.refuse(await wait_for(reading.unsettled))
+        return OffsetFetchResponse(groups=tuple(reading.found))
 
-    def _fetch(
-        self, call: Call, request: OffsetFetchRequest, group: OffsetFetchRequestGroup
-    ) -> OffsetFetchResponseGroup:
+
+class _Reading:
+    """What a request finds, which is told once it is settled: nobody goes on from offsets that may be lost."""
+
+    __slots__ = ("_call", "_groups", "_request", "found", "unsettled")
+
+    def __init__(self, groups: Groups, call: Call, request: OffsetFetchRequest) -> None:
+        self._groups = groups
+        self._call = call
+        self._request = request
+        self.found: list[OffsetFetchResponseGroup] = []
+        self.unsettled: dict[int, Unsettled] = {}
+        """By the group's index in what was found."""
+
+    def read(self, group: OffsetFetchRequestGroup) -> None:
         try:
             shard = self._groups.shard_of(group.group_id)
-            return shard.offsets.fetch(group, call.version, require_stable=request.require_stable)
+            found = shard.offsets.fetch(group, self._call.version, require_stable=self._request.require_stable)
+            unsettled = self._groups.unsettled_of(group.group_id)
         except BrokerError as error:
-            return OffsetFetchResponseGroup(group_id=group.group_id, topics=(), error_code=error.code)
+            self.found.append(_refused_group(group.group_id, error))
+            return
+        if unsettled is not None:
+            self.unsettled[len(self.found)] = unsettled
+        self.found.append(found)
+
+    def refuse(self, errors: Mapping[int, BrokerError]) -> None:
+        for index, error in errors.items():
+            self.found[index] = _refused_group(self.found[index].group_id, for_client(error))
+
+    def respond(self, response: Callable[[], OffsetFetchResponse]) -> Handled:
+        if not self.unsettled:
+            return response()
+
+        def answer(errors: Mapping[int, BrokerError]) -> None:
+            self.refuse(errors)
+            answer_late(self._call, response)
+
+        Wait(self.unsettled, answer)
+        return LATER
+
+
+def _refused_group(group_id: str, error: BrokerError) -> OffsetFetchResponseGroup:
+    return OffsetFetchResponseGroup(group_id=group_id, topics=(), error_code=error.code)
+
+
+def _of_one_group(
+    version: int, wanted: OffsetFetchRequestGroup, found: OffsetFetchResponseGroup
+) -> OffsetFetchResponse:
+    """For a client from before there could be several."""
+    if found.error_code and version < _GROUP_ERROR_SINCE:
+        return OffsetFetchResponse(topics=_refused(wanted, found.error_code))
+    return OffsetFetchResponse(error_code=found.error_code, topics=_without_ids(found))
 
 
 def _only_group(request: OffsetFetchRequest) -> OffsetFetchRequestGroup:

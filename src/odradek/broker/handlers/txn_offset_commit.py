@@ -1,12 +1,14 @@
 """TxnOffsetCommit, versions 0 to 5. From version 5 on the offsets join the transaction by being committed in it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.dispatch import LATER
 from odradek.broker.groups import Groups
+from odradek.broker.late import answer_late
 from odradek.broker.transactions import ClientKnows, Transactions
-from odradek.coordinators.errors import NotCoordinator
+from odradek.coordinators.errors import NotCoordinator, for_client
 from odradek.coordinators.groups.offsets.transactional import Commit
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.coordinators.result import CoordinatorResult, RequestContext
@@ -14,6 +16,7 @@ from odradek.coordinators.transactions.transaction import Claim
 from odradek.model.clock import Clock
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, UnknownTopicOrPartition
+from odradek.replication.waiters import Unsettled, Wait
 from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 from odradek.wire.schema import Message
 
@@ -48,27 +51,34 @@ class TxnOffsetCommit:
         if not request.group_id:
             return commit.refusal(ErrorCode.INVALID_GROUP_ID)
         try:
-            settled = self._admit(call.version, commit)
+            unsettled = self._admit(call.version, commit)
         except BrokerError as error:
             return _refusal(call.version, commit, error.code)
-        if settled is not None:
-            return self._commit_when_settled(call, commit, settled)
-        return self._groups.ask(
-            call, request.group_id, _command(commit), lambda code: _refusal(call.version, commit, code)
-        )
+        if unsettled is None:
+            return self._commit(call, commit)
 
-    async def _commit_when_settled(self, call: Call, commit: Commit, settled: Awaitable[None]) -> Message:
-        """What joined the transaction is synced before anything is written in it."""
-        try:
-            await settled
-            self._admit(call.version, commit)  # the transaction may have ended meanwhile
-        except BrokerError as error:
-            return _refusal(call.version, commit, error.code)
-        return await self._groups.answer(
+        def commit_in_transaction(errors: Mapping[str, BrokerError]) -> None:
+            answer_late(call, lambda: self._commit_later(call, commit, errors.get(request.group_id)))
+
+        Wait({request.group_id: unsettled}, commit_in_transaction)
+        return LATER
+
+    def _commit(self, call: Call, commit: Commit) -> object:
+        return self._groups.ask(
             call, commit.request.group_id, _command(commit), lambda code: _refusal(call.version, commit, code)
         )
 
-    def _admit(self, version: int, commit: Commit) -> Awaitable[None] | None:
+    def _commit_later(self, call: Call, commit: Commit, error: BrokerError | None) -> Message | object:
+        """What joined the transaction settles before anything is written in it."""
+        try:
+            if error is not None:
+                raise for_client(error)
+            self._admit(call.version, commit)  # the transaction may have ended meanwhile
+        except BrokerError as refused:
+            return _refusal(call.version, commit, refused.code)
+        return self._commit(call, commit)
+
+    def _admit(self, version: int, commit: Commit) -> Unsettled | None:
         """Raises unless the partition of the group is in the transaction, or joins it."""
         knows = _known_in(version)
         if knows is not ClientKnows.JOINING and not self._is_verifying():
@@ -82,10 +92,10 @@ class TxnOffsetCommit:
         rises = knows is ClientKnows.JOINING
         if not producers.is_verification_due(*writer, _NO_SEQUENCE, self._clock.now_ms(), rises=rises):
             return None
-        refused, settled = self._transactions.admit(Claim(request.transactional_id, *writer), (place,), knows)
+        refused, unsettled = self._transactions.admit(Claim(request.transactional_id, *writer), (place,), knows)
         if refused:
             raise refused[place]
-        return settled
+        return unsettled
 
 
 def _command(commit: Commit) -> Callable[[GroupShard, RequestContext], CoordinatorResult]:

@@ -205,6 +205,9 @@ class Broker:
     def settled_shard_of(self, _group_id: str) -> GroupShard | None:
         return None if self.is_loading else self.shard
 
+    def unsettled_of(self, _group_id: str) -> None:
+        """What is appended is settled."""
+
     def shard_of(self, group_id: str) -> GroupShard:
         if self.is_loading:
             raise CoordinatorLoading(f"group {group_id} is being loaded")

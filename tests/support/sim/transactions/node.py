@@ -17,7 +17,7 @@ from odradek.broker.dispatch import Dispatch
 from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.replicas import Replicas
 from odradek.broker.settings import Settings
-from odradek.coordinators.runtime import Surroundings
+from odradek.coordinators.runtime import RuntimeServices
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.numbers import ProducerId
 from odradek.model.topic_config import TopicConfig
@@ -168,12 +168,12 @@ class Node:
         replicas = Replicas(broker, running.logs, clock)
         broker.begin(self._cluster.image)
         replicas.begin(self._cluster.image)
-        surroundings = Surroundings(
-            clock=clock, flusher=flusher, tasks=cast("Any", loop), read_ahead=self.read_ahead, codec=lambda: Codec.NONE
+        services = RuntimeServices(
+            clock=clock, tasks=cast("Any", loop), read_ahead=self.read_ahead, codec=lambda: Codec.NONE
         )
         ids = cast("ProducerIds", self._ids)
         machine = Machine(files=self.disk, clock=clock, random=self._rng, children=0)
-        running.coordinators = Coordinators(broker, settings, surroundings, ids, machine.new_uuid)
+        running.coordinators = Coordinators(broker, settings, services, ids, machine.new_uuid)
         parts = Services(
             broker=broker,
             metadata=cast("Any", None),
@@ -243,6 +243,11 @@ class _Client:
         """A fetch that waits is answered to nobody."""
 
     def no_longer_when_closed(self, _call: Callable[[], object]) -> None: ...
+
+    def hold(self, _size: int) -> None:
+        """What comes behind a request that is held is not looked at: clients here send one at a time."""
+
+    def release(self, _size: int) -> None: ...
 
 
 class _Reply:

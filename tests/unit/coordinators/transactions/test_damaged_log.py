@@ -16,7 +16,7 @@ from odradek.storage.log import Log, Origin
 from odradek.wire.records.transaction import PartitionsSchema, TransactionLogKey, TransactionLogValue
 from odradek.wire.stored import TRANSACTION_STATE, write_coordinator_key, write_coordinator_value
 from support.disk import FaultyDisk
-from support.logs import open_log
+from support.logs import append_batch, open_log
 from support.transaction_stage import SHOP, TransactionStage
 
 KEY = write_coordinator_key(TransactionLogKey(transactional_id=SHOP))
@@ -45,7 +45,7 @@ def log() -> Log:
 
 def append(log: Log, key: bytes | None, stored: bytes | None) -> None:
     batch = build_batch([Record(Offset(0), TimestampMs(0), key, stored)])
-    log.append(memoryview(batch), LeaderEpoch(0), Origin.COORDINATOR)
+    append_batch(log, memoryview(batch), LeaderEpoch(0), Origin.COORDINATOR)
 
 
 def loaded(log: Log) -> tuple[TransactionStage, Summary]:

@@ -8,7 +8,7 @@ import pytest
 
 from odradek.broker.partition import Partition
 from odradek.coordinators.result import CoordinatorResult
-from odradek.coordinators.runtime import Runtime, Surroundings
+from odradek.coordinators.runtime import Runtime, RuntimeServices
 from odradek.coordinators.timers import Timers
 from odradek.coordinators.transactions.context import TransactionContext
 from odradek.coordinators.transactions.record import stored
@@ -45,9 +45,8 @@ class Stage:
         dirs = open_dirs(FaultyDisk("/data", clock=self.clock), given=setting(CONFIG, self.clock))
         self.log = log_of(dirs, TopicPartition("__transaction_state", 0))
         flusher = Flusher(ManualPool())
-        node = Surroundings(
+        node = RuntimeServices(
             clock=self.clock,
-            flusher=flusher,
             tasks=tasks,
             read_ahead=self._read_ahead,
             codec=lambda: Codec.NONE,
