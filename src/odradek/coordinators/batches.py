@@ -19,19 +19,19 @@ _RECORD_OVERHEAD_MAX = 36
 
 
 def batches_of(
-    decision: CoordinatorResult, timestamp: TimestampMs, codec: Codec, bytes_max: int
+    result: CoordinatorResult, timestamp: TimestampMs, codec: Codec, bytes_max: int
 ) -> list[tuple[Sealed, Sequence[Stored]]]:
     """Batches with the records that each holds: one if they are atomic, however large, else of `bytes_max` at most.
 
     Raises MessageTooLarge for a record that does not fit into a batch of its own, or whose strings are too long.
     """
-    records, writer = decision.records, decision.writer
+    records, writer = result.records, result.writer
     try:
         encoded = [_encode(record) for record in records]
     except StructError:
         # A client's bytes that were no text have grown: each was read as a mark, which is written with three.
         raise MessageTooLarge("a string with more bytes than a record can tell of") from None
-    if decision.is_atomic or len(encoded) == 1:
+    if result.is_atomic or len(encoded) == 1:
         return [(build_run(encoded, timestamp, codec, writer), records)]
     ends = _ends(encoded, bytes_max)
     return [
