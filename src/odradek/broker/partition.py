@@ -47,13 +47,25 @@ class Validated(NamedTuple):
 
 
 class Partition:
-    __slots__ = ("_clock", "_flusher", "_stable", "_syncing", "_unsettled", "_validator", "epoch", "log", "waiters")
+    __slots__ = (
+        "_clock",
+        "_flusher",
+        "_is_over",
+        "_stable",
+        "_syncing",
+        "_unsettled",
+        "_validator",
+        "epoch",
+        "log",
+        "waiters",
+    )
 
     def __init__(self, log: Log, epoch: LeaderEpoch, clock: Clock, flusher: Flusher) -> None:
         """This node leads it from now on."""
         self.log = log
         self.epoch = epoch
         self.waiters = Waiters()
+        self._is_over = False
         self._stable: StableEnd | None = None
         self._unsettled: deque[tuple[Offset, int]] | None = None
         """Where each batch ends that is not settled, and its size."""
@@ -169,7 +181,8 @@ class Partition:
         return None if log.high_watermark == log.end_offset else Unsettled(self.waiters, log.end_offset)
 
     def fail(self, error: BrokerError) -> None:
-        """The disk failed, or this node does not lead the partition any more: whoever waits is told so."""
+        """The disk failed, or another broker leads the partition: nothing settles any more, and who waits is told."""
+        self._is_over = True
         self._unsettled = None
         self.waiters.fail(error)
 
@@ -219,7 +232,7 @@ class Partition:
         error = None if syncing.cancelled() else syncing.exception()
         if isinstance(error, BrokerError):
             self.fail(error)
-        elif not self.log.is_abandoned:
+        elif not (self._is_over or self.log.is_abandoned):
             self._advance()  # of what came meanwhile, and of a log that was cut, the next sync tells
 
 

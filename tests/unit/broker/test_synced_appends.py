@@ -9,7 +9,7 @@ import pytest
 
 from odradek.broker.markers import Marker
 from odradek.broker.partition import Partition
-from odradek.model.errors import StorageFailed
+from odradek.model.errors import NotLeaderOrFollower, StorageFailed
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
 from odradek.records.batch import parse_head
 from odradek.records.builder import PLAIN, BatchSpec
@@ -207,6 +207,17 @@ def test_a_log_that_is_deleted_during_a_sync_shows_nothing_more() -> None:
 
     stage = tell(story)
     assert stage.dirs.dirs[0].home.failure is None
+
+
+def test_one_who_leads_no_more_settles_nothing() -> None:
+    async def story(stage: Stage) -> None:
+        stage.produce("a")
+        stage.partition.fail(NotLeaderOrFollower("another does"))
+        assert stage.plain.has_ended
+        await stage.sync()
+        assert stage.seen == (0, 0)
+
+    tell(story)
 
 
 def test_settings_that_ask_for_no_sync_any_more() -> None:
