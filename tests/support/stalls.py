@@ -85,8 +85,8 @@ class _Thread:
     def look(self) -> None:
         """By the watcher. The loop's thread stands still, since the watcher has the interpreter."""
         number = self.callback
-        frame = sys._current_frames().get(self.ident)
-        if not number or frame is None:
+        frame = sys._current_frames().get(self.ident) if number else None
+        if frame is None:
             self._last = None
             return
         sample = _Sample(
