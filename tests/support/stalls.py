@@ -31,15 +31,11 @@ _STACK_DEPTH = 25
 _run = asyncio.Handle._run
 
 ALLOWED = {
-    # At the start, before a node listens.
-    "odradek.storage.log_dirs.LogDirs.load": "logs are opened, and recovered after a crash",
-    "odradek.quorum.metadata_log.MetadataLog.open": "the metadata log is read",
-    "odradek.quorum.metadata_log.MetadataLog.commit_now": "the broker is registered, and its shutdown is recorded",
-    "odradek.broker.replicas.Replicas.begin": "partitions are led whose end a crash left unsynced",
-    # At the stop, when nobody is served any more.
+    # Nobody is served yet, or any more.
+    "odradek.server.node.Node._start": "logs are read, recovered after a crash, and led",
     "odradek.server.node.Node._make_the_rest": "Apache Kafka's tools miss logs that were not made yet",
-    "odradek.quorum.metadata_log.MetadataLog.close": "the metadata log is synced",
-    "odradek.storage.log_dirs.LogDirs.close": "every log is synced",
+    "odradek.server.node.Node._close": "the shutdown is recorded, and every log is synced",
+    "concurrent.futures.thread.ThreadPoolExecutor.shutdown": "a stop waits for what threads for the disk have begun",
     # Still to be mended.
     "odradek.broker.partition._fit": "batches of clients are inflated on the loop where a rule asks for their records",
     "odradek.server.coordinators.Coordinators._lead": "the logs of a coordinators' topic are made at once, 50 of them,"
@@ -85,8 +81,8 @@ class _Thread:
     def look(self) -> None:
         """By the watcher. The loop's thread stands still, since the watcher has the interpreter."""
         number = self.callback
-        frame = sys._current_frames().get(self.ident)
-        if not number or frame is None:
+        frame = sys._current_frames().get(self.ident) if number else None
+        if frame is None:
             self._last = None
             return
         sample = _Sample(
