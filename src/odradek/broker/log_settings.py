@@ -14,8 +14,7 @@ class LogSettings:
         self._logs: LogDirs | None = None
 
     def of_topic(self, topic: str) -> TopicConfig:
-        image = self._image
-        return self._settings.of_topic(image, image.configs.of(ResourceType.TOPIC, topic))
+        return self._settings.of_named_topic(self._image, topic)
 
     def follow(self, logs: LogDirs, image: Image) -> None:
         """From now on these are the logs. Before they are loaded, with an image that may be older than the first."""
