@@ -164,8 +164,10 @@ class Settings:
         if image.configs is self._seen:
             return
         changed = {**self._of_all(image), **self._of_this(image)}
-        self._now = _within_bounds(replace(self._static, **_parsed(changed)))
-        self._topics_now = self._defaults()
+        now = _within_bounds(replace(self._static, **_parsed(changed)))
+        if now != self._now:
+            self._now = now
+            self._topics_now = self._defaults()
         self._group_defaults = None
         self._groups_now.clear()
         self._seen = image.configs

@@ -95,7 +95,7 @@ class Node:
         pool = stack.enter_context(machine.new_pool())
         identity = take_identity(machine, setting.all_directories, setting.node_id)
         settings = Settings(identity.node_id, setting.config, setting.topic_defaults)
-        log_settings = LogSettings(settings)
+        log_settings = LogSettings(settings, machine.clock)
         directories = Directories.take(setting, machine, handles, log_settings.of_topic)
         stack.callback(directories.abandon)
         publisher = MetadataPublisher(self._fail)
@@ -171,7 +171,7 @@ class Node:
         replicas.make_all()
         LostDirectories(broker, directories.logs.dirs, directories.metadata, self._fail).watch()
         self._listen(listener, broker)
-        upkeep.begin(tasks, housekeeping, replicas, moves, listener)
+        upkeep.begin(tasks, housekeeping, log_settings, replicas, moves, listener)
 
     def _open_metadata_log(
         self, identity: Identity, directories: Directories, pool: Executor, publisher: MetadataPublisher

@@ -3,7 +3,7 @@
 One thread owns this and every log in it. A directory that fails goes out of service by itself; the others go on.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from odradek.model.clock import Clock
@@ -387,12 +387,13 @@ class LogDirs:
         log.abandon()
         return log.directory
 
-    def update_config(self, topic: str) -> None:
-        """The config of a topic changed."""
+    def update_config(self, topic: str, partitions: Iterable[int]) -> None:
+        """The config of a topic with these partitions changed."""
         config = self._setting.config_of(topic)
-        for log_dir in self.dirs:
-            for log in (*log_dir.logs.values(), *log_dir.future_logs.values()):
-                if log.partition.topic == topic:
+        for number in partitions:
+            where = TopicPartition(topic, number)
+            for log in (self.get(where), self.future_of(where)):
+                if log is not None:
                     log.config = config
 
     def _choose_dir(self, path: str | None) -> LogDir:

@@ -278,7 +278,7 @@ def test_a_config_that_changed_is_that_of_the_log(disk: FaultyDisk) -> None:
     orders, payments = log_of(dirs), log_of(dirs, PAYMENTS)
     future = dirs.create_future(ORDERS, TOPIC_ID, "/b")
     configs["orders"] = replace(SMALL, segment_bytes=5000)
-    dirs.update_config("orders")
+    dirs.update_config("orders", range(9))
     assert [log.config.segment_bytes for log in (orders, future, payments)] == [5000, 5000, 1000]
 
 
