@@ -22,6 +22,7 @@ from odradek.wire.messages.describe_configs import (
 )
 from odradek.wire.records.metadata import ConfigRecord
 from support.logs import setting
+from support.metadata import a_publisher, commit_now
 from support.pool import AtOncePool
 from support.raw_client import RawClient
 from support.running_node import create_topic, node_on, produce
@@ -34,12 +35,13 @@ LEFT = {FORMAT: "2.8-IV1", DIFFERENCE: "1000", "retention.ms": "soon", "segment.
 def leave_configs(directory: Path, configs: dict[str, str]) -> None:
     """What another controller committed, which does not check as this version does."""
     dirs = LogDirs.take(OpenFiles(OsFiles()), [str(directory)], setting())
-    metadata = MetadataLog.open(dirs.dirs[0], MetadataSetting(node_id=1), AtOncePool())
-    metadata.commit_now(
+    metadata = MetadataLog.open(dirs.dirs[0], MetadataSetting(node_id=1), AtOncePool(), a_publisher())
+    commit_now(
+        metadata,
         [
             ConfigRecord(resource_type=ResourceType.TOPIC, resource_name="orders", name=name, value=value)
             for name, value in configs.items()
-        ]
+        ],
     )
     metadata.close()
     dirs.abandon()

@@ -108,7 +108,7 @@ class MoveStage:
 
     def place(self, where: TopicPartition = ORDERS) -> str:
         """The log directory that the partition is in."""
-        return self.log(where).home.path
+        return self.log(where).log_dir.path
 
     def named(self, where: TopicPartition = ORDERS) -> str | None:
         """The log directory that the metadata names."""

@@ -115,12 +115,12 @@ class Moves:
             if topic is not None and where.partition in topic.partitions:
                 raise ReplicaNotAvailable(f"{where} is not on this broker")
             raise UnknownTopicOrPartition(where.topic, where.partition)
-        log.home.check()
+        log.log_dir.check_online()
         future = self._logs.future_of(where)
-        if future is not None and future.home is not log_dir.home:
+        if future is not None and future.log_dir is not log_dir:
             self._logs.delete_future(where)
             future = None
-        if future is None and log.home is not log_dir.home:
+        if future is None and log.log_dir is not log_dir:
             self._logs.create_future(where, log.topic_id or "", log_dir.path)
             self._waiting.put_nowait(where)
 
@@ -130,7 +130,7 @@ class Moves:
             if path in map(os.path.abspath, self._logs.unusable):
                 raise StorageFailed(f"log directory {path} is offline")
             raise LogDirNotFound(f"there is no log directory {path}")
-        found.home.check()
+        found.check_online()
         me = self._broker.image.brokers.get(self._broker.node_id)
         if me is not None and _id_of(found) in (me.cordoned_directories or ()):
             raise InvalidReplicaAssignment(f"log directory {path} takes no new replicas")
@@ -158,7 +158,7 @@ class Moves:
             if log is None or future is None or future in self._under_way:
                 return
             self._under_way.add(future)
-            fields = {"partition": str(where), "from": log.home.path, "to": future.home.path}
+            fields = {"partition": str(where), "from": log.log_dir.path, "to": future.log_dir.path}
             try:
                 await self._carry(where, log, future)
                 logger.info("a partition moved to another log directory", extra=fields)
@@ -175,7 +175,7 @@ class Moves:
         """What goes wrong with a copy has nothing to do with what is served. A directory that failed is left alone."""
         if self._logs.future_of(where) is not future:
             return
-        if future.home.failure is not None:
+        if future.log_dir.offline_reason is not None:
             self._logs.forget_future(where)
         elif not isinstance(error, StorageFailed):
             with suppress(StorageFailed):  # its directory failed now, and says so
@@ -216,7 +216,7 @@ class Moves:
             await asyncio.shield(loop.run_in_executor(self._ground.pool, log_dir.store_checkpoints, changed))
 
     def _dir_of(self, log: Log) -> LogDir:
-        return next(each for each in self._logs.dirs if each.home is log.home)
+        return log.log_dir
 
 
 def _id_of(log_dir: LogDir) -> bytes | None:

@@ -35,9 +35,9 @@ from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.directories import Directories, report
 from odradek.server.identity import take_identity
 from odradek.server.listeners import Hearing, listeners_of
-from odradek.server.lost_directories import LostDirectories
 from odradek.server.moving import moves_of
 from odradek.server.node_setting import NodeSetting
+from odradek.server.offline_log_dirs import OfflineLogDirs
 from odradek.server.upkeep import Upkeep, intervals_of, metadata_setting_of
 from odradek.storage.housekeeping import Housekeeping
 
@@ -169,7 +169,7 @@ class Node:
         publisher.begin(listeners, log.image)
         await lifecycle.unfence(log.image.offset)
         replicas.make_all()
-        LostDirectories(broker, directories.logs.dirs, directories.metadata, self._fail).watch()
+        OfflineLogDirs(broker, directories.logs.dirs, directories.metadata, self._fail).watch()
         self._listen(listener, broker)
         upkeep.begin(tasks, housekeeping, log_settings, replicas, moves, listener)
 

@@ -110,7 +110,7 @@ class Flusher:
         """All who wait hear of it. What nobody expected fails the log directory: what of it is safe, nobody knows."""
         if not isinstance(error, StorageFailed):
             report(error, "a sync", partition=str(log.partition))
-            error = log.home.fail(_unexpected(error))
+            error = log.log_dir.take_offline(_unexpected(error))
         del self._syncing[log]
         for future in (syncing.current, syncing.following):
             if future is not None:

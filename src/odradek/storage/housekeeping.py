@@ -90,9 +90,9 @@ class Housekeeping:
         now: TimestampMs = self._clock.now_ms()
         loop = asyncio.get_running_loop()
         for log_dir in list(self._logs.dirs):
-            due = log_dir.home.take_due(now)
+            due = log_dir.take_due_deletes(now)
             if due:
-                await loop.run_in_executor(self._pool, log_dir.remove, due)
+                await loop.run_in_executor(self._pool, log_dir.delete, due)
 
     async def expire_producers(self) -> None:
         now = self._clock.now_ms()

@@ -13,7 +13,6 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.files import Files, replace_file
 from odradek.storage import names, partition_metadata, scanner
-from odradek.storage.home import Home
 from odradek.storage.local_log import Jitter, no_jitter
 from odradek.storage.log import Log
 from odradek.storage.log_dir import Found, LogDir
@@ -111,9 +110,8 @@ class LogDirs:
     # --- opening
 
     def _open_dir(self, path: str) -> None:
-        home = Home(path, self._open_files, self._setting.clock)
         try:
-            self.dirs.append(LogDir.open(home, self.events))
+            self.dirs.append(LogDir.open(path, self._open_files, self._setting.clock, self.events))
         except (OSError, CorruptFile) as error:
             self.unusable.append(path)
             self.events.append(Event("a log directory cannot be used", {"path": path, "reason": str(error)}))
@@ -131,7 +129,7 @@ class LogDirs:
                 for found in log_dir.list_partitions(self.events):
                     if found.mark is Mark.DELETE:
                         delay_ms = self._setting.config_of(found.partition.topic).file_delete_delay_ms
-                        log_dir.home.doom(found.path, delay_ms, is_dir=True)
+                        log_dir.delete_later(found.path, delay_ms, is_dir=True)
                     elif found.mark is not Mark.STRAY:
                         situations.append((log_dir, found, self._situation(log_dir, found)))
             except OSError as error:
@@ -236,7 +234,7 @@ class LogDirs:
 
     def _make_log(self, log_dir: LogDir, path: str, partition: TopicPartition, recovered: Recovered) -> Log:
         config = self._setting.config_of(partition.topic)
-        return Log(log_dir.home, path, partition, config, recovered, self._setting.jitter)
+        return Log(log_dir, path, partition, config, recovered, self._setting.jitter)
 
     def _read_topic_id(self, directory: str) -> str | None:
         path = f"{directory}/{names.PARTITION_METADATA}"
@@ -253,7 +251,7 @@ class LogDirs:
             return None
 
     def _failed(self, log_dir: LogDir, error: OSError | CorruptFile) -> None:
-        log_dir.home.fail(error)
+        log_dir.take_offline(error)
         self.events.append(Event("a log directory failed", {"path": log_dir.path, "reason": str(error)}))
 
     # --- partitions
@@ -360,7 +358,7 @@ class LogDirs:
         name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.DELETE)
         self._rename(log, f"{log_dir.path}/{name}")
         log.abandon()
-        log_dir.home.doom(log.directory, log.config.file_delete_delay_ms, is_dir=True)
+        log_dir.delete_later(log.directory, log.config.file_delete_delay_ms, is_dir=True)
 
     def _give_final_name(self, log_dir: LogDir, log: Log) -> None:
         self._rename(log, f"{log_dir.path}/{log.partition}")
@@ -370,7 +368,7 @@ class LogDirs:
         try:
             self._files.sync_dir(log_dir.path)
         except OSError as error:
-            raise log_dir.home.fail(error) from error
+            raise log_dir.take_offline(error) from error
 
     def set_aside(self, partition: TopicPartition) -> str:
         """A partition that the cluster does not know: kept on disk under another name, which is returned."""
@@ -383,7 +381,7 @@ class LogDirs:
     def _set_aside(self, log: Log) -> str:
         name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.STRAY)
         log.close()
-        self._rename(log, f"{log.home.path}/{name}")
+        self._rename(log, f"{log.log_dir.path}/{name}")
         log.abandon()
         return log.directory
 
@@ -429,7 +427,7 @@ class LogDirs:
             )
             log = self._make_log(log_dir, directory, partition, recover(self._open_files, situation))
         except OSError as error:
-            raise log_dir.home.fail(error) from error
+            raise log_dir.take_offline(error) from error
         log.topic_id = topic_id
         log.mark_new()
         return log
@@ -438,7 +436,7 @@ class LogDirs:
         try:
             log.move_to(directory)
         except OSError as error:
-            raise log.home.fail(error) from error
+            raise log.log_dir.take_offline(error) from error
 
     # --- regular work
 
@@ -449,7 +447,7 @@ class LogDirs:
     def remove_due(self, now: TimestampMs) -> None:
         """Remove files and directories whose time has come."""
         for log_dir in self.dirs:
-            log_dir.remove(log_dir.home.take_due(now))
+            log_dir.delete(log_dir.take_due_deletes(now))
 
     # --- the end
 

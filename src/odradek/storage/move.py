@@ -21,7 +21,7 @@ from odradek.process.files import File, Files
 from odradek.records.batch import LOG_OVERHEAD
 from odradek.storage import names
 from odradek.storage.flush import Flusher
-from odradek.storage.log import Copied, Log
+from odradek.storage.log import CopiedSegment, Log
 from odradek.storage.segment import Segment, Sizes
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ Spend = Callable[[int], Awaitable[None]]
 """Told of bytes before they are copied; it may wait."""
 
 _TURN_BYTES = 4 << 20
-"""Copied by a thread at a time: in between the move can be held back, or ended."""
+"""CopiedSegment by a thread at a time: in between the move can be held back, or ended."""
 _CHUNK_BYTES = 1 << 20
 _TAIL_BYTES = 4 << 20
 """As much is left to the loop. Of more, a segment is made that threads can copy."""
@@ -58,7 +58,7 @@ class Move:
 
     @property
     def _files(self) -> Files:
-        return self.future.home.open_files.files
+        return self.future.log_dir.files
 
     async def run(self, flusher: Flusher, spend: Spend) -> None:
         """Until next to nothing is left. Raises Ended, StorageFailed, or OSError where something cannot be copied."""
@@ -123,7 +123,7 @@ class Move:
         if self.future.end_offset < first:
             self.future.start_anew(first)
 
-    async def _copy_segment(self, segment: Segment, spend: Spend) -> Copied:
+    async def _copy_segment(self, segment: Segment, spend: Spend) -> CopiedSegment:
         self.future.arriving_bytes = 0
         sizes = dict.fromkeys(names.SEGMENT_SUFFIXES, 0)
         sources: dict[str, File] = {}
@@ -139,7 +139,7 @@ class Move:
             for source in sources.values():
                 source.close()
         has_snapshot = await self._copy_snapshot(segment.base_offset)
-        return Copied(segment.base_offset, Sizes(*sizes.values()), has_snapshot)
+        return CopiedSegment(segment.base_offset, Sizes(*sizes.values()), has_snapshot)
 
     async def _copy_file(self, source: File, path: str, size: int, spend: Spend) -> None:
         target = self._files.open(path, create=True)

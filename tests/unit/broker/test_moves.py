@@ -471,7 +471,7 @@ def test_a_partition_that_is_still_to_come(stage: MoveStage) -> None:
     stage.logs.create(PAYMENTS, "Kq6pOCYTQtqkJn4sW6DLcw")
     log = stage.logs.get(PAYMENTS)
     assert log is not None
-    assert log.home.path == "/c"
+    assert log.log_dir.path == "/c"
 
 
 def test_a_cleaning_that_is_under_way_is_thrown_away(disk: FaultyDisk) -> None:

@@ -155,7 +155,7 @@ def test_what_was_not_synced_is_never_seen() -> None:
         stage.disk.fail_next(Op.SYNC, on=".log")
         await stage.sync()
         assert stage.seen == (1, 1)
-        assert stage.dirs.dirs[0].home.failure is not None
+        assert stage.dirs.dirs[0].offline_reason is not None
         with pytest.raises(StorageFailed):
             stage.produce("refused")
 
@@ -201,7 +201,7 @@ def test_a_log_that_is_deleted_during_a_sync_shows_nothing_more() -> None:
         assert (stage.seen, stage.heard, len(stage.pool)) == ((0, 0), (0, 0), 0)
 
     stage = tell(story)
-    assert stage.dirs.dirs[0].home.failure is None
+    assert stage.dirs.dirs[0].offline_reason is None
 
 
 def test_settings_that_ask_for_no_sync_any_more() -> None:
