@@ -173,7 +173,7 @@ class MetadataLog:
         return self.image
 
     def commit_now(self, records: Sequence[Message]) -> Image:
-        """The same with a sync that blocks: for the last step of a move, while which nobody is served."""
+        """The same with a sync that blocks: for a start, while nobody is served."""
         self._append(records)
         self._sync()
         return self.image

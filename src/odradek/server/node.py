@@ -14,6 +14,7 @@ from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.lifecycle import BrokerLifecycle, Incarnation
 from odradek.broker.log_settings import LogSettings
+from odradek.broker.moves import Moves
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
@@ -35,7 +36,7 @@ from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.directories import Directories, report
 from odradek.server.identity import take_identity
 from odradek.server.listeners import Hearing, listeners_of
-from odradek.server.moving import moves_of
+from odradek.server.moving import move_limits_of
 from odradek.server.node_setting import NodeSetting
 from odradek.server.offline_log_dirs import OfflineLogDirs
 from odradek.server.upkeep import Upkeep, intervals_of, metadata_setting_of
@@ -111,7 +112,14 @@ class Node:
         housekeeping = Housekeeping(directories.logs, pool, machine.clock, intervals_of(setting.config))
         broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
         broker.begin(log.image)
-        moves = moves_of(broker, directories.logs, log, lifecycle.broker_epoch, pool, settings)
+        moves = Moves(
+            broker,
+            directories.logs,
+            log,
+            lifecycle.broker_epoch,
+            pool,
+            move_limits_of(identity.node_id, directories.logs, log, settings),
+        )
         moves.settle(log.image)
         replicas = Replicas(broker, directories.logs, machine.clock)
         stack.push_async_callback(self._close, log, directories, replicas, lifecycle)

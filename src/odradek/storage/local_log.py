@@ -4,6 +4,7 @@ What they hold, and which of it may go, is for `Log` to say, which this is the l
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -71,9 +72,11 @@ class LocalLog:
     __slots__ = (
         "_abandoned",
         "_cuts",
+        "_is_truncating",
         "_jitter",
         "_jitter_ms",
         "_new_names",
+        "_released_config",
         "_segments",
         "_was_clean",
         "_writable",
@@ -101,6 +104,8 @@ class LocalLog:
         self.directory = directory
         self.partition = partition
         self.config = config
+        self._released_config: TopicConfig | None = None
+        """While the log is held: its config before, and after."""
         self.start_offset = recovered.log_start
         self.end_offset = recovered.end_offset
         self.recovery_point = recovered.recovery_point
@@ -112,6 +117,8 @@ class LocalLog:
         self._new_names = not recovered.was_clean
         self._was_clean = recovered.was_clean
         self._cuts = 0
+        self._is_truncating = False
+        """From `Log.begin_truncation` to `Log.end_truncation`."""
         self._abandoned = False
         self._jitter = jitter
         self._jitter_ms = jitter(config.segment_jitter_ms)
@@ -136,6 +143,23 @@ class LocalLog:
     def starts_inside(self) -> bool:
         """Records were deleted up to somewhere inside the first segment, which only a checkpoint remembers."""
         return self.start_offset > self._segments.first_base
+
+    def configure(self, config: TopicConfig) -> None:
+        """The config that counts from now on."""
+        if self._released_config is None:
+            self.config = config
+        else:
+            self._released_config, self.config = config, replace(config, flush_messages=1)
+
+    def hold(self) -> None:
+        """Until `release`, whoever appends waits for a sync, which `Flusher.hold` keeps back."""
+        self._released_config = self.config
+        self.configure(self.config)
+
+    def release(self) -> None:
+        config, self._released_config = self._released_config, None
+        if config is not None:
+            self.config = config
 
     # --- reading
 
@@ -194,6 +218,8 @@ class LocalLog:
     # --- segments
 
     def _make_writable(self) -> Segment:
+        if self._is_truncating:
+            raise RuntimeError(f"{self.partition} takes no appends before its truncation has ended")
         segment = self._segments.active
         segment.make_writable()
         self._writable = segment
@@ -236,6 +262,14 @@ class LocalLog:
             else:
                 files.rename(path, path + names.DELETED)  # crash from here on: recovery removes *.deleted
                 self.log_dir.delete_later(path + names.DELETED, delay_ms)
+
+    def _rename_deleted(self, segment: Segment) -> list[str]:
+        """Mark the files of a segment for somebody else to remove; returns their paths."""
+        files = self.log_dir.files
+        paths = [path for suffix in names.SEGMENT_SUFFIXES if files.exists(path := segment.path(suffix))]
+        for path in paths:
+            files.rename(path, path + names.DELETED)  # crash from here on: recovery removes *.deleted
+        return [path + names.DELETED for path in paths]
 
     def _rename_files(self, base: Offset, before: str, after: str) -> None:
         """Give the files of a segment another mark at the end of their names."""

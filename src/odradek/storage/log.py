@@ -18,7 +18,7 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import BatchHead, check_crc, check_produced, parse_head, stamp
 from odradek.records.control import EndTxnMarker, end_txn_marker
-from odradek.storage import leader_epochs, names, retention
+from odradek.storage import batches, leader_epochs, names, retention
 from odradek.storage.cleaning.job import Made
 from odradek.storage.leader_epochs import LeaderEpochs
 from odradek.storage.local_log import Jitter, LocalLog, handles_io_errors, no_jitter
@@ -26,6 +26,7 @@ from odradek.storage.log_dir import LogDir
 from odradek.storage.recovery import Recovered
 from odradek.storage.segment import Segment, Sizes
 from odradek.storage.segments import Segments
+from odradek.storage.truncation import Truncation, truncate_now
 
 if TYPE_CHECKING:
     from odradek.storage.producer_state import ProducerState
@@ -140,7 +141,11 @@ class Log(LocalLog):
 
     @handles_io_errors
     def replicate(self, data: memoryview) -> Offset:
-        """As a follower: take batches as the leader wrote them, whole or not at all each; returns the new end."""
+        """As a follower: take batches as the leader wrote them; returns the new end.
+
+        A last batch that is cut is ignored: leaders send as many bytes as were asked for.
+        """
+        data = batches.whole(data)
         at = 0
         while at < len(data):
             head = parse_head(data, at)
@@ -251,42 +256,49 @@ class Log(LocalLog):
     # --- cutting
 
     @handles_io_errors
-    def truncate_to(self, offset: Offset) -> None:
-        """Drop everything at or past `offset`; a batch that reaches it goes whole."""
+    def begin_truncation(self, offset: Offset) -> Truncation | None:
+        """Drop everything at or past `offset`; a batch that reaches it goes whole. None where there is nothing to drop.
+
+        Readers see it at once. Nothing may be appended before `end_truncation`. See `odradek.storage.truncation`.
+        """
         if offset >= self.end_offset:
-            return
+            return None
         if offset < self._segments.first_base:
-            self._start_anew(offset)
-            return
-        gone = self._segments.take_above(offset)
-        for segment in reversed(gone):  # last to first: a crash must not leave a gap
-            self._delete_files(segment, delay_ms=0)
-        if gone:
-            self.log_dir.files.sync_dir(self.directory)  # nor must power loss
-        self._writable = self._segments.active
-        self.end_offset = self._writable.truncate_to(offset, self.log_dir.clock.now_ms())
+            return self._start_anew(offset)
+        deleted = self._drop(self._segments.take_above(offset))
+        active = self._segments.active
+        self.end_offset = active.shorten(offset)
         self._store_epochs(self.epochs.truncate_to(self.end_offset))
         self.start_offset = min(self.start_offset, self.end_offset)
-        self._after_cut()
+        return self._cut(deleted)
 
     @handles_io_errors
-    def start_anew(self, offset: Offset) -> None:
-        """Drop everything and go on at `offset`."""
-        self._start_anew(offset)
+    def begin_start_anew(self, offset: Offset) -> Truncation:
+        """As `begin_truncation`: drop everything and go on at `offset`."""
+        return self._start_anew(offset)
 
-    def _start_anew(self, offset: Offset) -> None:
-        for segment in reversed(self._segments.as_list()):
-            self._delete_files(segment, delay_ms=0)
-        self._writable = self._create_segment(offset)
-        self.log_dir.files.sync_dir(self.directory)
-        self._segments = Segments([self._writable])
+    def _start_anew(self, offset: Offset) -> Truncation:
+        deleted = self._drop(self._segments.as_list())
+        self._segments = Segments([self._create_segment(offset)])
         self.start_offset = self.end_offset = offset
         self._store_epochs(LeaderEpochs())
-        self._after_cut()
+        return self._cut(deleted)
 
-    def _after_cut(self) -> None:
+    def _drop(self, segments: Sequence[Segment]) -> list[str]:
+        """Take the last segments out of the log, the last one first: a crash must not leave a gap."""
+        deleted: list[str] = []
+        for segment in reversed(segments):
+            segment.abandon()
+            if segment.base_offset in self._snapshots.offsets:
+                self._snapshots.remove(segment.base_offset)
+            deleted += self._rename_deleted(segment)
+        return deleted
+
+    def _cut(self, deleted: list[str]) -> Truncation:
         """Bring what is derived from the log in line with its new end."""
         self._cuts += 1
+        self._is_truncating = True
+        self._writable = None
         self._new_names = True
         self.high_watermark = min(self.high_watermark, self.end_offset)
         self.recovery_point = min(self.recovery_point, self.end_offset)
@@ -296,8 +308,33 @@ class Log(LocalLog):
             self._unreplicated_txns = deque(txn for txn in self._unreplicated_txns if txn[1] < self.end_offset)
         self._snapshots.keep_within(self.start_offset, self.end_offset)
         self.producers = self._snapshots.state_at(self.end_offset, self._segments, self.start_offset)
-        # A recovery point or log start from before, above what is true now, would be believed after a crash.
-        self.log_dir.write_checkpoints()
+        active = self._segments.active
+        active.log.pin()
+        return Truncation(active.log, active.size, self.directory, deleted, self.log_dir)
+
+    def end_truncation(self, job: Truncation, error: OSError | None) -> None:
+        """The truncation is safe on disk, or failed with `error`: then it raises StorageFailed."""
+        job.active.unpin()
+        self._is_truncating = False
+        if self._abandoned:
+            return
+        if error is not None:
+            raise self._failed(error) from error
+        self.log_dir.check_online()  # the checkpoint may have failed
+        self._cut_indexes()
+
+    @handles_io_errors
+    def _cut_indexes(self) -> None:
+        self._writable = self._segments.active
+        self._writable.cut_indexes(self.end_offset, self.log_dir.clock.now_ms())
+
+    def truncate_to(self, offset: Offset) -> None:
+        """All of a truncation at once. Blocks: for a start."""
+        truncate_now(self, self.begin_truncation(offset))
+
+    def start_anew(self, offset: Offset) -> None:
+        """Drop everything and go on at `offset`. Blocks: for a start."""
+        truncate_now(self, self.begin_start_anew(offset))
 
     @handles_io_errors
     def advance_start(self, offset: Offset) -> bool:

@@ -74,6 +74,8 @@ class LogDir:
         self.log_starts: dict[TopicPartition, Offset] = {}
         self.high_watermarks: dict[TopicPartition, Offset] = {}
         self.cleaned_to: dict[TopicPartition, Offset] = {}
+        self.has_unsynced_names = False
+        """A directory of a partition got another name, and power loss must not bring the old one back."""
         self._lock: Lock | None = None
         self._pending_deletes: list[PendingDelete] = []
         self._stored: dict[str, Offsets] = {}
@@ -206,6 +208,14 @@ class LogDir:
         if not self._made:
             return offsets
         return {where: offset for where, offset in offsets.items() if self._made.get(where, 0) < number}
+
+    def sync_names(self) -> None:
+        """Make the names of partitions' directories safe. Blocks; may run in another thread. Raises StorageFailed."""
+        self.has_unsynced_names = False  # what is renamed meanwhile may be missed by the sync
+        try:
+            self.files.sync_dir(self.path)
+        except OSError as error:
+            raise self.take_offline(error) from error
 
     # --- deleting files
 

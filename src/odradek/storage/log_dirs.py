@@ -304,71 +304,55 @@ class LogDirs:
         log_dir.future_logs[partition] = log
         return log
 
-    def promote_future(self, partition: TopicPartition, *, is_assigned: bool) -> Log:
-        """The future log's files become those of the partition's own log, whose old ones are deleted.
+    def exchange_future(self, partition: TopicPartition) -> tuple[Log, Log]:
+        """The partition's log has the files of its future log from now on; the second result has those of before.
 
-        Both hold the same records, and the future log is synced. `is_assigned` says that the metadata names the new
-        directory: then the old one goes first, as with two of one name Apache Kafka would not start, and a future log
-        counts whose directory is named. Without that only the names tell which counts, so that the new one comes first.
+        Both hold the same records. What is left is to `discard` the second and to `give_final_name` to the first.
         """
         source, target = self._dir_of(partition), self._dir_with_future(partition)
-        log, future = source.logs[partition], target.future_logs[partition]
+        log, future = source.logs.pop(partition), target.future_logs.pop(partition)
         log.exchange(future)
-        old = future  # it has the files of before now
-        del source.logs[partition], target.future_logs[partition]
         target.logs[partition] = log
-        if is_assigned:
-            self._delete_log(source, old)
-            self._sync_names(source)  # power loss must not bring the old name back beside the new one
-            self._give_final_name(target, log)
-        else:
-            self._give_final_name(target, log)  # crash from here on: two of that name, see _wins
-            self._delete_log(source, old)
-        return log
+        return log, future
+
+    def discard(self, log: Log) -> None:
+        """Mark the directory of a log that is in no use any more; its files go after file.delete.delay.ms."""
+        name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.DELETE)
+        self._rename(log, f"{log.log_dir.path}/{name}")
+        log.abandon()
+        log.log_dir.has_unsynced_names = True
+        log.log_dir.delete_later(log.directory, log.config.file_delete_delay_ms, is_dir=True)
+
+    def give_final_name(self, log: Log) -> None:
+        """The directory of a future log that became the partition's own gets the partition's name."""
+        self._rename(log, f"{log.log_dir.path}/{log.partition}")
+        log.log_dir.has_unsynced_names = True
 
     def take_future(self, partition: TopicPartition) -> Log:
         """At a start: the future log is the partition's own from now on; one that has its name already is deleted."""
         if self.get(partition) is not None:
             log_dir = self._dir_of(partition)
-            self._delete_log(log_dir, log_dir.logs.pop(partition))
-            self._sync_names(log_dir)
+            self.discard(log_dir.logs.pop(partition))
+            log_dir.sync_names()
         target = self._dir_with_future(partition)
-        self._give_final_name(target, target.future_logs[partition])
         log = target.logs[partition] = target.future_logs.pop(partition)
+        self.give_final_name(log)
+        target.sync_names()
         return log
 
     def delete(self, partition: TopicPartition) -> None:
         """Take a partition out of service at once; its files go after file.delete.delay.ms."""
         if self.future_of(partition) is not None:
             self.delete_future(partition)
-        log_dir = self._dir_of(partition)
-        self._delete_log(log_dir, log_dir.logs.pop(partition))
+        self.discard(self._dir_of(partition).logs.pop(partition))
 
     def delete_future(self, partition: TopicPartition) -> None:
-        """The partition stays where it is."""
-        log_dir = self._dir_with_future(partition)
-        self._delete_log(log_dir, log_dir.future_logs.pop(partition))
-        self._sync_names(log_dir)  # it must not come back beside another one
+        """The partition stays where it is. Sync the names of the directory before another future log is made."""
+        self.discard(self._dir_with_future(partition).future_logs.pop(partition))
 
     def forget_future(self, partition: TopicPartition) -> None:
         """Its directory failed: what is left there is for the next start."""
         self._dir_with_future(partition).future_logs.pop(partition).abandon()
-
-    def _delete_log(self, log_dir: LogDir, log: Log) -> None:
-        name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.DELETE)
-        self._rename(log, f"{log_dir.path}/{name}")
-        log.abandon()
-        log_dir.delete_later(log.directory, log.config.file_delete_delay_ms, is_dir=True)
-
-    def _give_final_name(self, log_dir: LogDir, log: Log) -> None:
-        self._rename(log, f"{log_dir.path}/{log.partition}")
-        self._sync_names(log_dir)
-
-    def _sync_names(self, log_dir: LogDir) -> None:
-        try:
-            self._files.sync_dir(log_dir.path)
-        except OSError as error:
-            raise log_dir.take_offline(error) from error
 
     def set_aside(self, partition: TopicPartition) -> str:
         """A partition that the cluster does not know: kept on disk under another name, which is returned."""
@@ -392,7 +376,7 @@ class LogDirs:
             where = TopicPartition(topic, number)
             for log in (self.get(where), self.future_of(where)):
                 if log is not None:
-                    log.config = config
+                    log.configure(config)
 
     def _choose_dir(self, path: str | None) -> LogDir:
         online = [each for each in self.dirs if each.online and path in (None, each.path)]

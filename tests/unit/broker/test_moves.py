@@ -86,7 +86,7 @@ def test_a_partition_is_in_another_directory_with_all_that_it_has(stage: MoveSta
     assert len(log.segments) > 3
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         assert directories(disk, "/b") == ["orders-0-future"]
         await stage.run_moves(lambda: b"orders 0 100" in disk.read_whole(f"/b/{checkpoint}"))
         assert b"orders" not in disk.read_whole(f"/a/{checkpoint}")
@@ -214,7 +214,7 @@ def test_it_is_written_all_the_while(disk: FaultyDisk) -> None:
 
     async def story() -> None:
         written, jobs = 60, 0
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         running = asyncio.get_running_loop().create_task(stage.moves.run())
         while stage.place() == "/a":
             await until(lambda: len(pool) or stage.place() == "/b")
@@ -242,7 +242,7 @@ def test_what_is_copied_of_a_segment_can_be_told(disk: FaultyDisk) -> None:
     first = log.segments[0].size
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         future = stage.logs.future_of(ORDERS)
         assert future is not None
         running = asyncio.get_running_loop().create_task(stage.moves.run())
@@ -274,7 +274,7 @@ def test_a_sync_that_is_under_way_when_it_moves(disk: FaultyDisk) -> None:
 
 def test_a_topic_that_is_deleted_meanwhile(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(lambda: disk.used("/b") > 3000)
         stage.delete()
         await stage.run_moves()
@@ -287,11 +287,11 @@ def test_a_topic_that_is_deleted_meanwhile(stage: MoveStage, disk: FaultyDisk) -
 
 def test_another_directory_meanwhile(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(lambda: disk.used("/b") > 3000)
-        stage.moves.begin(ORDERS, "/b")  # it is on its way there
+        await stage.moves.begin(ORDERS, "/b")  # it is on its way there
         assert directories(disk, "/b") == ["orders-0-future"]
-        stage.moves.begin(ORDERS, "/c")
+        await stage.moves.begin(ORDERS, "/c")
         assert directories(disk, "/b") == ["orders-0-delete"]
         await stage.run_moves()
 
@@ -303,8 +303,8 @@ def test_another_directory_before_it_has_begun(stage: MoveStage) -> None:
     """It is asked for twice, and there is one log to write to."""
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
-        stage.moves.begin(ORDERS, "/c")
+        await stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/c")
         await stage.run_moves()
 
     stage.log().roll()
@@ -314,8 +314,8 @@ def test_another_directory_before_it_has_begun(stage: MoveStage) -> None:
 
 def test_to_stay_after_all(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
-        stage.moves.begin(ORDERS, "/a")
+        await stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/a")
         await stage.run_moves()
 
     play(story)
@@ -338,7 +338,7 @@ def test_retention_that_is_faster(stage: MoveStage, disk: FaultyDisk, clock: Man
         return stage.logs.future_of(ORDERS) is None
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(delete_old_records_meanwhile)
 
     play(story)
@@ -347,7 +347,7 @@ def test_retention_that_is_faster(stage: MoveStage, disk: FaultyDisk, clock: Man
 
 def test_a_node_that_stops_and_starts_goes_on(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(lambda: disk.used("/b") > 3000)
 
     play(story)
@@ -376,7 +376,7 @@ def test_what_is_far_behind_when_it_goes_on_within_the_active_segment_is_copied_
         return future is None or future.end_offset > 3
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(is_begun)
 
     play(story)
@@ -428,7 +428,7 @@ def test_a_source_that_cannot_be_read(stage: MoveStage, disk: FaultyDisk) -> Non
 
 def test_a_target_that_fails_is_left_alone(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         disk.fail_next(Op.RENAME, on="/b/orders-0")
         await stage.run_moves()
 
@@ -436,7 +436,7 @@ def test_a_target_that_fails_is_left_alone(stage: MoveStage, disk: FaultyDisk) -
     assert (stage.place(), stage.numbers()) == ("/a", list(range(100)))
     assert [each.online for each in stage.logs.dirs] == [True, False, True]
     with pytest.raises(StorageFailed):
-        stage.moves.begin(ORDERS, "/b")
+        stage.begin("/b")
 
 
 # --- what is refused
@@ -444,12 +444,12 @@ def test_a_target_that_fails_is_left_alone(stage: MoveStage, disk: FaultyDisk) -
 
 def test_refusals(stage: MoveStage, disk: FaultyDisk) -> None:
     with pytest.raises(LogDirNotFound):
-        stage.moves.begin(ORDERS, "/d")
+        stage.begin("/d")
     with pytest.raises(InvalidTopic):
-        stage.moves.begin(TopicPartition("x" * 214, 0), "/b")
+        stage.begin("/b", TopicPartition("x" * 214, 0))
     stage.logs.unusable.append("/e")
     with pytest.raises(StorageFailed):
-        stage.moves.begin(ORDERS, "/e")
+        stage.begin("/e")
     meta = stage.logs.dirs[1].meta
     assert meta is not None
     assert meta.directory_id is not None
@@ -460,14 +460,14 @@ def test_refusals(stage: MoveStage, disk: FaultyDisk) -> None:
     )
     commit_now(stage.metadata, (change,))
     with pytest.raises(InvalidReplicaAssignment):
-        stage.moves.begin(ORDERS, "/b")
+        stage.begin("/b")
     assert directories(disk, "/b") == []
 
 
 def test_a_partition_that_is_still_to_come(stage: MoveStage) -> None:
     for path in ("/b", "/c"):
         with pytest.raises(UnknownTopicOrPartition):
-            stage.moves.begin(PAYMENTS, path)
+            stage.begin(path, PAYMENTS)
     stage.logs.create(PAYMENTS, "Kq6pOCYTQtqkJn4sW6DLcw")
     log = stage.logs.get(PAYMENTS)
     assert log is not None
@@ -483,7 +483,7 @@ def test_a_cleaning_that_is_under_way_is_thrown_away(disk: FaultyDisk) -> None:
 
     async def begin_a_move_meanwhile(job: Job) -> Outcome:
         outcome = clean(disk, job)
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         return outcome
 
     async def story() -> None:

@@ -226,7 +226,7 @@ def test_a_log_that_moves_during_a_sync_shows_what_was_synced_where_it_is_now(do
         stage.create()
         partition = Partition(stage.log(), LeaderEpoch(0), disk.clock, Flusher(pool))
         partition.produce(batch("a"))
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves()
         assert stage.place() == "/b"
         assert partition.log.high_watermark == 0
