@@ -116,14 +116,14 @@ class MoveStage:
         finally:
             running.cancel()
             await asyncio.wait([running])
-        error = None if running.cancelled() else running.exception()
+            error = None if running.cancelled() else running.exception()
         if isinstance(error, BaseExceptionGroup) and error.subgroup(Died):
             raise Died
         if error is not None:
             raise error
 
     def _is_quiet(self) -> bool:
-        return not any(each.future_logs for each in self.logs.dirs)
+        return not self.moves._under_way and not any(each.future_logs for each in self.logs.dirs)
 
     def begin(self, path: str, where: TopicPartition = ORDERS) -> None:
         """A move that goes on with `run_moves`; outside of a loop."""

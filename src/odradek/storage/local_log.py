@@ -151,6 +151,10 @@ class LocalLog:
         else:
             self._released_config, self.config = config, replace(config, flush_messages=1)
 
+    @property
+    def is_held(self) -> bool:
+        return self._released_config is not None
+
     def hold(self) -> None:
         """Until `release`, whoever appends waits for a sync, which `Flusher.hold` keeps back."""
         self._released_config = self.config

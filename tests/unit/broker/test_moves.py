@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -549,3 +550,91 @@ def test_nothing_a_second() -> None:
         return loop.time() - begun
 
     assert 60 <= virtual_time.run(story()) < 61
+
+
+def test_the_loop_waits_for_no_sync(disk: FaultyDisk) -> None:
+    with ThreadPoolExecutor(2, thread_name_prefix="disk") as pool:
+        stage = MoveStage(disk, pool=pool)
+        stage.create()
+        stage.fill(0, 100)
+        stage.log().advance_start(Offset(7))  # inside a segment, which only a checkpoint remembers
+
+        async def story() -> None:
+            disk.syncs_by.clear()
+            await stage.moves.begin(ORDERS, "/c")
+            await stage.moves.begin(ORDERS, "/b")
+            await stage.run_moves()
+
+        play(story)
+        assert (stage.place(), stage.named(), stage.numbers()) == ("/b", "/b", list(range(7, 100)))
+        assert disk.syncs_by.total() > 5
+        assert "MainThread" not in disk.syncs_by
+
+
+def test_what_is_appended_in_the_last_step_waits_for_its_end(stage: MoveStage) -> None:
+    log, flusher = stage.log(), stage.broker.flusher
+    waited: list[str] = []
+
+    def look() -> bool:
+        if log.is_held:
+            stage.fill(log.end_offset, log.end_offset + 1)
+            stage.logs.update_config("orders", (0,))  # it changes nothing about that
+            assert log.is_sync_due
+            done = flusher.request(log)
+            done.add_done_callback(lambda _: waited.append(log.directory))
+        return stage._is_quiet()
+
+    async def story() -> None:
+        await stage.moves.begin(ORDERS, "/b")
+        await stage.run_moves(look)
+        await until(lambda: not flusher._syncing)
+
+    play(story)
+    assert len(waited) > 5
+    assert set(waited) == {"/b/orders-0"}
+    assert not log.is_sync_due
+    assert stage.numbers() == list(range(log.end_offset))
+
+
+@pytest.mark.parametrize("turns", range(16))
+def test_a_partition_that_is_sent_elsewhere_in_the_last_step(stage: MoveStage, turns: int) -> None:
+    log = stage.log()
+
+    async def story() -> None:
+        await stage.moves.begin(ORDERS, "/b")
+        moving = asyncio.get_running_loop().create_task(stage.run_moves(lambda: stage.place() == "/c"))
+        await until(lambda: log.is_held)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await stage.moves.begin(ORDERS, "/c")
+        await moving
+        await stage.run_moves()
+
+    play(story)
+    assert (stage.place(), stage.named(), stage.log()) == ("/c", "/c", log)
+    assert stage.numbers() == list(range(100))
+    stage.fill(100, 101)
+    assert not log.is_held
+    stage.close()
+    again = MoveStage(stage.disk)
+    assert (again.place(), again.numbers()) == ("/c", list(range(101)))
+
+
+@pytest.mark.parametrize("turns", range(16))
+def test_a_topic_that_is_deleted_in_the_last_step(stage: MoveStage, disk: FaultyDisk, turns: int) -> None:
+    log = stage.log()
+
+    async def story() -> None:
+        await stage.moves.begin(ORDERS, "/b")
+        moving = asyncio.get_running_loop().create_task(stage.run_moves())
+        await until(lambda: log.is_held)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        stage.delete()
+        await moving
+
+    play(story)
+    assert stage.logs.get(ORDERS) is None
+    assert {name for path in PATHS for name in directories(disk, path)} == {"orders-0-delete"}
+    stage.close()
+    assert MoveStage(disk).logs.get(ORDERS) is None
