@@ -74,6 +74,8 @@ class LogDir:
         self.log_starts: dict[TopicPartition, Offset] = {}
         self.high_watermarks: dict[TopicPartition, Offset] = {}
         self.cleaned_to: dict[TopicPartition, Offset] = {}
+        self.has_stale_checkpoints = False
+        """They speak of a partition that was deleted."""
         self.has_unsynced_names = False
         """A directory of a partition got another name, and power loss must not bring the old one back."""
         self._lock: Lock | None = None
@@ -81,6 +83,8 @@ class LogDir:
         self._stored: dict[str, Offsets] = {}
         self._storing = threading.Lock()
         self._taken = self._stored_last = 0
+        self._to_store: dict[int, Checkpoints] = {}
+        """By their number: threads are about to store them."""
         self._made: dict[TopicPartition, int] = {}
         """Partitions that were made, by the last moment before that: what was taken until then is of an older one."""
 
@@ -174,33 +178,44 @@ class LogDir:
             names.CLEANER_OFFSETS: {log.partition: log.cleaned_to for log in logs if log.cleaned_to is not None},
         }
         self._taken += 1
+        self._made = {where: number for where, number in self._made.items() if number > self._stored_last}
+        self.has_stale_checkpoints = False
         changed = {name: offsets for name, offsets in now.items() if self._stored.get(name) != offsets}
-        return Checkpoints(self._taken, changed if self.loaded else {})
+        checkpoints = Checkpoints(self._taken, changed if self.loaded else {})
+        if checkpoints.files:
+            self._to_store[checkpoints.number] = checkpoints
+        return checkpoints
 
     def store_checkpoints(self, changed: Checkpoints) -> None:
         """Blocks; may run in another thread."""
         with self._storing:
-            if not self.online or changed.number < self._stored_last:
-                return
             try:
-                for name, taken in changed.files.items():
-                    offsets = self._without_older(taken, changed.number)
-                    checkpoint.write_offsets(self.files, f"{self.path}/{name}", offsets)
-                    self._stored[name] = offsets
-                self._stored_last = changed.number
-                self._made = {where: number for where, number in self._made.items() if number > changed.number}
+                self._store(changed)
             except OSError as error:
                 self.take_offline(error)
+            finally:
+                self._to_store.pop(changed.number, None)
+
+    def _store(self, changed: Checkpoints) -> None:
+        if not self.online or changed.number < self._stored_last:
+            return
+        for name, taken in changed.files.items():
+            offsets = self._without_older(taken, changed.number)
+            checkpoint.write_offsets(self.files, f"{self.path}/{name}", offsets)
+            self._stored[name] = offsets
+        self._stored_last = changed.number
 
     def write_checkpoints(self) -> None:
         self.store_checkpoints(self.changed_checkpoints())
 
     def forget(self, partition: TopicPartition) -> None:
-        """No checkpoint may speak of a partition that is about to be made: it would be that of an older one."""
-        with self._storing:  # what a thread is about to store is stored first
-            self._made[partition] = self._taken
-            is_stored = any(partition in offsets for offsets in self._stored.values())
-        if is_stored:
+        """No checkpoint may speak of a partition that is about to be made: it would be that of an older one.
+
+        Blocks if one may: a partition of the same name was deleted a moment ago.
+        """
+        self._made[partition] = self._taken
+        stored = [self._stored.copy(), *(each.files for each in self._to_store.copy().values())]
+        if any(partition in offsets for files in stored for offsets in files.values()):
             self.write_checkpoints()
 
     def _without_older(self, offsets: Offsets, number: int) -> Offsets:

@@ -320,7 +320,7 @@ class LogDirs:
         name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.DELETE)
         self._rename(log, f"{log.log_dir.path}/{name}")
         log.abandon()
-        log.log_dir.has_unsynced_names = True
+        log.log_dir.has_unsynced_names = log.log_dir.has_stale_checkpoints = True
         log.log_dir.delete_later(log.directory, log.config.file_delete_delay_ms, is_dir=True)
 
     def give_final_name(self, log: Log) -> None:
