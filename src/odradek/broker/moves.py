@@ -214,8 +214,13 @@ class Moves:
         move = Move(log, future, self._pool, is_on)
         await move.run(self._broker.flusher, self._limits.spend)
         self._broker.flusher.hold(log)
+        finishing = asyncio.get_running_loop().create_task(self._finish(where, move), name=f"finish move {where}")
         try:
-            await self._finish(where, move)
+            await asyncio.shield(finishing)
+        except asyncio.CancelledError:
+            # The metadata may name the new directory by now: it must have all that is acknowledged from here on.
+            await asyncio.wait([finishing])
+            raise
         finally:
             self._broker.flusher.release(log)
 

@@ -638,3 +638,27 @@ def test_a_topic_that_is_deleted_in_the_last_step(stage: MoveStage, disk: Faulty
     assert {name for path in PATHS for name in directories(disk, path)} == {"orders-0-delete"}
     stage.close()
     assert MoveStage(disk).logs.get(ORDERS) is None
+
+
+@pytest.mark.parametrize("turns", range(16))
+def test_a_node_that_stops_in_the_last_step_ends_it_first(stage: MoveStage, turns: int) -> None:
+    """Or else the metadata would name a directory without what is acknowledged when nothing is held any more."""
+    log = stage.log()
+
+    async def story() -> None:
+        await stage.moves.begin(ORDERS, "/b")
+        running = asyncio.get_running_loop().create_task(stage.moves.run())
+        await until(lambda: log.is_held)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        assert not log.is_held
+        stage.fill(log.end_offset, log.end_offset + 1)
+
+    play(story)
+    assert (stage.place(), stage.named()) == ("/b", "/b")
+    stage.close()
+    again = MoveStage(stage.disk)
+    assert (again.place(), again.numbers()) == ("/b", list(range(101)))
