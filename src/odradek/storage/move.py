@@ -26,7 +26,7 @@ from odradek.storage.truncation import start_anew, truncate
 T = TypeVar("T")
 
 Spend = Callable[[int], Awaitable[None]]
-"""Told of bytes before they are copied; it may wait."""
+"""Called with a number of bytes before they are copied; it may wait."""
 
 _TURN_BYTES = 4 << 20
 """Copied by a thread at a time: in between the move can be throttled, or ended."""

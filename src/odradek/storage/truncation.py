@@ -14,6 +14,7 @@ them, and never a record that was cut beside one that was appended later:
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
@@ -26,6 +27,9 @@ from odradek.storage.open_files import Handle
 
 if TYPE_CHECKING:
     from odradek.storage.log import Log
+
+_TURN = 50
+"""Logs that are cut in memory before others are served: some milliseconds."""
 
 
 class Truncation(NamedTuple):
@@ -61,7 +65,9 @@ async def truncate(wanted: "Mapping[Log, Offset]", pool: Executor) -> None:
     """
     begun: dict[Log, Truncation] = {}
     try:
-        for log, offset in wanted.items():
+        for number, (log, offset) in enumerate(wanted.items(), start=1):
+            if number % _TURN == 0:
+                await asyncio.sleep(0)
             job = log.begin_truncation(offset)
             if job is not None:
                 begun[log] = job
@@ -84,16 +90,21 @@ async def _finish(begun: "Mapping[Log, Truncation]", pool: Executor) -> None:
         await asyncio.shield(work)
     except asyncio.CancelledError:
         await asyncio.wait([work])
+        _end(_Ending(begun, work.result()))
         raise
+    ending = _Ending(begun, work.result())
+    try:
+        while ending.left:
+            ending.end_some(_TURN)
+            await asyncio.sleep(0)
     finally:
-        if work.done():
-            _end(begun, work.result())
+        _end(ending)
 
 
 def truncate_now(log: "Log", job: Truncation | None) -> None:
     """The same for one log at once. Blocks."""
     if job is not None:
-        _end({log: job}, make_safe([job], {job.log_dir: job.log_dir.changed_checkpoints()}))
+        _end(_Ending({log: job}, make_safe([job], {job.log_dir: job.log_dir.changed_checkpoints()})))
 
 
 def make_safe(jobs: Sequence[Truncation], checkpoints: Mapping[LogDir, Checkpoints]) -> list[OSError | None]:
@@ -112,12 +123,24 @@ def _error_of(job: Truncation) -> OSError | None:
     return None
 
 
-def _end(begun: "Mapping[Log, Truncation]", errors: Sequence[OSError | None]) -> None:
-    failed = None
-    for (log, job), error in zip(begun.items(), errors, strict=True):
-        try:
-            log.end_truncation(job, error)
-        except StorageFailed as failure:
-            failed = failure
-    if failed is not None:
-        raise failed
+class _Ending:
+    """The last part of truncations, log by log."""
+
+    def __init__(self, begun: "Mapping[Log, Truncation]", errors: Sequence[OSError | None]) -> None:
+        self.left = deque((log, job, error) for (log, job), error in zip(begun.items(), errors, strict=True))
+        self.failure: StorageFailed | None = None
+
+    def end_some(self, count: int) -> None:
+        for _ in range(min(count, len(self.left))):
+            log, job, error = self.left.popleft()
+            try:
+                log.end_truncation(job, error)
+            except StorageFailed as failure:
+                self.failure = failure
+
+
+def _end(ending: _Ending) -> None:
+    """All that are left at once. Raises StorageFailed if one failed."""
+    ending.end_some(len(ending.left))
+    if ending.failure is not None:
+        raise ending.failure

@@ -37,7 +37,7 @@ def syncs(disk: FaultyDisk) -> int:
 
 def test_the_loop_syncs_nothing_and_checkpoints_are_written_once(disk: FaultyDisk) -> None:
     dirs, pool = open_dirs(disk), ManualPool()
-    logs = [log_of(dirs, TopicPartition("orders", number)) for number in range(50)]
+    logs = [log_of(dirs, TopicPartition("orders", number)) for number in range(120)]
     for log in logs:
         fill(log)
     dirs.write_checkpoints()
@@ -45,7 +45,11 @@ def test_the_loop_syncs_nothing_and_checkpoints_are_written_once(disk: FaultyDis
     async def main() -> None:
         disk.counts.clear()
         truncating = asyncio.get_running_loop().create_task(truncate(dict.fromkeys(logs, Offset(3)), pool))
-        await asyncio.sleep(0)
+        turns = 0
+        while not len(pool):
+            await asyncio.sleep(0)
+            turns += 1
+        assert turns == 3, "others are served in between"
         assert (syncs(disk), len(pool)) == (0, 1)
         assert {log.end_offset for log in logs} == {3}
         assert values(logs[0]) == OLD[:3]
