@@ -84,7 +84,8 @@ async def _finish(begun: "Mapping[Log, Truncation]", pool: Executor) -> None:
     """To its end, even if the caller is cancelled."""
     if not begun:
         return
-    checkpoints = {job.log_dir: job.log_dir.changed_checkpoints() for job in begun.values()}
+    log_dirs = dict.fromkeys(job.log_dir for job in begun.values())
+    checkpoints = {log_dir: log_dir.changed_checkpoints() for log_dir in log_dirs}
     work = asyncio.get_running_loop().run_in_executor(pool, make_safe, list(begun.values()), checkpoints)
     try:
         await asyncio.shield(work)

@@ -58,6 +58,7 @@ def test_the_loop_syncs_nothing_and_checkpoints_are_written_once(disk: FaultyDis
         disk.counts.clear()
         await truncating
         assert syncs(disk) == 0
+        assert not dirs.dirs[0]._to_store, "they were taken once"
 
     asyncio.run(main())
     for log in logs:
