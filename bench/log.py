@@ -26,8 +26,8 @@ from odradek.process.files import OsFiles
 from odradek.records.batch import check_crc, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
-from odradek.storage.home import Home
 from odradek.storage.log import Log
+from odradek.storage.log_dir import LogDir
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.storage.recovery import Situation, recover
@@ -55,8 +55,8 @@ def situation(directory: str, *, clean: bool) -> Situation:
 def open_log(directory: str, config: TopicConfig = CONFIG, *, clean: bool = True) -> Log:
     os.makedirs(directory, exist_ok=True)
     open_files = OpenFiles(OsFiles())
-    home = Home(os.path.dirname(directory), open_files, CLOCK)
-    return Log(home, directory, PARTITION, config, recover(open_files, situation(directory, clean=clean)))
+    log_dir = LogDir(os.path.dirname(directory), open_files, CLOCK)
+    return Log(log_dir, directory, PARTITION, config, recover(open_files, situation(directory, clean=clean)))
 
 
 class Producer:

@@ -107,7 +107,7 @@ def tell_a_story(node: Node) -> Image:
     for topic in node.latest.topics:
         for number in topic.partitions:
             log = node.dirs.create(TopicPartition(topic.name, number), to_text(topic.id))
-            directory = ids[node.paths.index(log.home.path)]
+            directory = ids[node.paths.index(log.log_dir.path)]
             node.do(directories.assign(node.latest, 1, epoch, [directories.InDirectory(topic.id, number, directory)]))
     node.do(brokers.shut_down(node.latest, 1, epoch, node.context))
     image = node.metadata.image

@@ -43,7 +43,7 @@ def compact(log: Log, now: int = NOW, setting: CleanerSetting = CleanerSetting()
     chosen = plan_all(log, now, setting)
     if chosen is None:
         return None
-    files = log.home.open_files.files
+    files = log.log_dir.files
     outcome = clean(files, chosen.job)
     old = chosen.replaced_by(outcome)
     assert old is not None

@@ -61,6 +61,9 @@ CHANGES = frozenset(Op) - {Op.OPEN, Op.READ, Op.LIST, Op.LOCK}
 """What a process can die in with a difference."""
 
 
+SYNCS = frozenset((Op.SYNC, Op.SYNC_DIR, Op.SYNC_ALL))
+
+
 class Died(BaseException):
     """The process is dead: from here on the disk takes nothing more from it, until `crash`. Not to be caught."""
 
@@ -194,6 +197,8 @@ class FaultyDisk:
         """Rises when a process dies: what it had open is of an earlier life."""
         self.counts: Counter[Op] = Counter()
         """How often each operation was asked for."""
+        self.syncs_by: Counter[str] = Counter()
+        """Syncs by the name of the thread that waited for them."""
         self.bytes_read = self.bytes_written = 0
         self.handles: Counter[str] = Counter()
         """Open files by path."""
@@ -375,6 +380,8 @@ class FaultyDisk:
         """One operation: counted, refused where a fault waits for it or the process is dead."""
         with self.lock_all:
             self.counts[op] += 1
+            if op in SYNCS:
+                self.syncs_by[threading.current_thread().name] += 1
             if self._dies_in(op):
                 raise Died
             fault = self._take_fault(op, path)

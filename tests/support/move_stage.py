@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from odradek.broker.broker import Broker
-from odradek.broker.moves import Ground, Moves
+from odradek.broker.moves import MoveLimits, Moves
 from odradek.broker.replicas import Replicas
 from odradek.controller import brokers, topics
 from odradek.controller.brokers import Registration
@@ -60,17 +60,7 @@ class MoveStage:
         self.logs.load()
         self.broker = Broker(NODE_ID, identity.cluster_id, Flusher(pool))
         commit_now(self.metadata, brokers.unfence(self.metadata.latest, NODE_ID, self._epoch, self._context).records)
-        self.moves = Moves(
-            Ground(
-                broker=self.broker,
-                logs=self.logs,
-                metadata=self.metadata,
-                broker_epoch=self._epoch,
-                pool=pool,
-                spend=_spend,
-                at_once=lambda: 2,
-            )
-        )
+        self.moves = Moves(self.broker, self.logs, self.metadata, self._epoch, pool, MoveLimits(_spend, lambda: 2))
         self.moves.settle(self.metadata.image)
         replicas = Replicas(self.broker, self.logs, disk.clock)
         listeners = [
@@ -108,7 +98,7 @@ class MoveStage:
 
     def place(self, where: TopicPartition = ORDERS) -> str:
         """The log directory that the partition is in."""
-        return self.log(where).home.path
+        return self.log(where).log_dir.path
 
     def named(self, where: TopicPartition = ORDERS) -> str | None:
         """The log directory that the metadata names."""
@@ -126,18 +116,22 @@ class MoveStage:
         finally:
             running.cancel()
             await asyncio.wait([running])
-        error = None if running.cancelled() else running.exception()
+            error = None if running.cancelled() else running.exception()
         if isinstance(error, BaseExceptionGroup) and error.subgroup(Died):
             raise Died
         if error is not None:
             raise error
 
     def _is_quiet(self) -> bool:
-        return not any(each.future_logs for each in self.logs.dirs)
+        return not self.moves._under_way and not any(each.future_logs for each in self.logs.dirs)
+
+    def begin(self, path: str, where: TopicPartition = ORDERS) -> None:
+        """A move that goes on with `run_moves`; outside of a loop."""
+        asyncio.run(self.moves.begin(where, path))
 
     async def move(self, path: str, where: TopicPartition = ORDERS) -> None:
         """From its beginning to its end."""
-        self.moves.begin(where, path)
+        await self.moves.begin(where, path)
         await self.run_moves()
 
     def close(self) -> None:

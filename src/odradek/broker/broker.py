@@ -44,8 +44,8 @@ class Broker:
         self.partitions: dict[TopicPartition, Partition] = {}
         self.make: Callable[[TopicPartition], Partition | None] = _nothing
         """Asked for partitions that are not among these: there may be one whose log is still to be made."""
-        self.lost: frozenset[TopicPartition] = frozenset()
-        """Ours to lead, but their logs lie in a directory that cannot be used, or may do so."""
+        self.offline: frozenset[TopicPartition] = frozenset()
+        """Partitions that this node leads whose log directory is offline, or may be."""
 
     def begin(self, image: Image) -> None:
         """Told of the first image, before all other listeners."""
@@ -70,7 +70,7 @@ class Broker:
         where = cast("TopicPartition", (topic, index))  # equal to one, and made sooner
         found = self.partitions.get(where) or self.make(where)
         if found is None:
-            if where in self.lost:
+            if where in self.offline:
                 raise StorageFailed(f"{topic}-{index} may be in a log directory that cannot be used")
             raise UnknownTopicOrPartition(topic, index)
         return found
@@ -79,7 +79,7 @@ class Broker:
         return where in self.partitions or self.make(where) is not None
 
     def leadership(self, topic: str, index: int, partition: "image.Partition") -> Leadership:
-        if self.lost and (topic, index) in self.lost:
+        if self.offline and (topic, index) in self.offline:
             # Nobody is in sync with a leader that is not there; but who was may lead again.
             return Leadership(NO_LEADER, ErrorCode.LEADER_NOT_AVAILABLE, (), partition.isr, (self.node_id,))
         error = ErrorCode.LEADER_NOT_AVAILABLE if partition.leader == NO_LEADER else ErrorCode.NONE

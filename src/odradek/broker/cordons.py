@@ -1,4 +1,4 @@
-"""Log directories that take no new partitions: what is set of them, as the logs and the controller are told it."""
+"""Cordoned log directories, which take no new partitions: passed from the settings to the logs and the controller."""
 
 import os
 

@@ -1,8 +1,18 @@
 """Partitions that move from one log directory of this node into another, while they are written and read.
 
-The last step happens in one breath, with nobody served meanwhile: what is left is copied and synced, the metadata
-gets a record that names the new directory, and the directories change places. Between that record and the new name
-the partition's own log is complete under either name, so that whoever starts next, Apache Kafka too, loses nothing.
+In the last step, appends to the partition are taken and not acknowledged. Everything that waits for the disk is done by
+threads, and others are served meanwhile:
+
+    1. what is left is copied, the future log is synced
+       crash: the move goes on
+    2. the metadata names the new directory
+       crash: the future log counts; it has all that is acknowledged
+    3. what came meanwhile is copied, the logs are exchanged, the old directory is renamed to `-delete`, which is synced
+       crash: the future log counts; it is the only one
+    4. the new directory gets the partition's name, which is synced; then all that was appended is acknowledged
+
+So whoever starts next, Apache Kafka too, loses nothing. Before metadata.version 3.7 the metadata cannot name a
+directory. Then the new directory gets its name first: after a crash, of two with that name the longer log counts.
 """
 
 import asyncio
@@ -11,12 +21,14 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.controller import directories
-from odradek.controller.directories import InDirectory
+from odradek.controller.directories import Assigned, InDirectory
 from odradek.controller.errors import InvalidReplicaAssignment
+from odradek.controller.result import ControllerResult
 from odradek.metadata.features import DIRECTORIES
 from odradek.metadata.image import Image
 from odradek.metadata.uuids import from_text, to_text
@@ -43,25 +55,30 @@ class ReplicaNotAvailable(BrokerError):
     code = ErrorCode.REPLICA_NOT_AVAILABLE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """What moves work with."""
+class MoveLimits(NamedTuple):
+    """What the settings allow."""
 
-    broker: Broker
-    logs: LogDirs
-    metadata: MetadataLog
-    broker_epoch: int
-    pool: Executor
     spend: Spend
-    at_once: Callable[[], int]
+    threads: Callable[[], int]
     """How many partitions move at a time."""
 
 
 class Moves:
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
-        self._broker = ground.broker
-        self._logs = ground.logs
+    def __init__(
+        self,
+        broker: Broker,
+        logs: LogDirs,
+        metadata: MetadataLog,
+        broker_epoch: int,
+        pool: Executor,
+        limits: MoveLimits,
+    ) -> None:
+        self._broker = broker
+        self._logs = logs
+        self._metadata = metadata
+        self._broker_epoch = broker_epoch
+        self._pool = pool
+        self._limits = limits
         self._waiting: asyncio.Queue[TopicPartition] = asyncio.Queue()
         """A partition that was sent elsewhere while it waited is in it twice."""
         self._under_way: set[Log] = set()
@@ -93,13 +110,13 @@ class Moves:
                 self._logs.take_future(where)
                 logger.info("a move that was almost done is done", extra={"partition": str(where), "to": log_dir.path})
                 return
-            self._assign(where, self._dir_of(log))
+            self._assign_now(where, log.log_dir)
         if log is not None:
             self._waiting.put_nowait(where)
 
     # --- asked for
 
-    def begin(self, where: TopicPartition, path: str) -> None:
+    async def begin(self, where: TopicPartition, path: str) -> None:
         """Move a partition into the directory at this path, or have it made there if it is still to come.
 
         Instead of where it may be on its way to; in the directory that it is in, it stays. Raises InvalidTopic,
@@ -115,14 +132,23 @@ class Moves:
             if topic is not None and where.partition in topic.partitions:
                 raise ReplicaNotAvailable(f"{where} is not on this broker")
             raise UnknownTopicOrPartition(where.topic, where.partition)
-        log.home.check()
+        log.log_dir.check_online()
+        while self._is_to_be_made(where, log, log_dir):
+            unsynced = [each for each in self._logs.dirs if each.has_unsynced_names and each.online]
+            if not unsynced:
+                self._logs.create_future(where, log.topic_id or "", log_dir.path)
+                self._waiting.put_nowait(where)
+                return
+            for each in unsynced:  # a future log that power loss brings back beside the new one stops Apache Kafka
+                await self._in_thread(each.sync_names)
+
+    def _is_to_be_made(self, where: TopicPartition, log: Log, log_dir: LogDir) -> bool:
+        """Whether the partition needs a future log in a directory. One in another directory is deleted."""
         future = self._logs.future_of(where)
-        if future is not None and future.home is not log_dir.home:
+        if future is not None and future.log_dir is not log_dir:
             self._logs.delete_future(where)
             future = None
-        if future is None and log.home is not log_dir.home:
-            self._logs.create_future(where, log.topic_id or "", log_dir.path)
-            self._waiting.put_nowait(where)
+        return future is None and log.log_dir is not log_dir and self._log_of(where) is log
 
     def _find(self, path: str) -> LogDir:
         found = next((each for each in self._logs.dirs if os.path.abspath(each.path) == path), None)
@@ -130,7 +156,7 @@ class Moves:
             if path in map(os.path.abspath, self._logs.unusable):
                 raise StorageFailed(f"log directory {path} is offline")
             raise LogDirNotFound(f"there is no log directory {path}")
-        found.home.check()
+        found.check_online()
         me = self._broker.image.brokers.get(self._broker.node_id)
         if me is not None and _id_of(found) in (me.cordoned_directories or ()):
             raise InvalidReplicaAssignment(f"log directory {path} takes no new replicas")
@@ -146,7 +172,7 @@ class Moves:
 
     async def run(self) -> None:
         """Until cancelled."""
-        turns = asyncio.Semaphore(max(self._ground.at_once(), 1))
+        turns = asyncio.Semaphore(max(self._limits.threads(), 1))
         async with asyncio.TaskGroup() as tasks:
             while True:
                 where = await self._waiting.get()
@@ -158,7 +184,7 @@ class Moves:
             if log is None or future is None or future in self._under_way:
                 return
             self._under_way.add(future)
-            fields = {"partition": str(where), "from": log.home.path, "to": future.home.path}
+            fields = {"partition": str(where), "from": log.log_dir.path, "to": future.log_dir.path}
             try:
                 await self._carry(where, log, future)
                 logger.info("a partition moved to another log directory", extra=fields)
@@ -175,7 +201,7 @@ class Moves:
         """What goes wrong with a copy has nothing to do with what is served. A directory that failed is left alone."""
         if self._logs.future_of(where) is not future:
             return
-        if future.home.failure is not None:
+        if future.log_dir.offline_reason is not None:
             self._logs.forget_future(where)
         elif not isinstance(error, StorageFailed):
             with suppress(StorageFailed):  # its directory failed now, and says so
@@ -185,38 +211,86 @@ class Moves:
         def is_on() -> bool:
             return self._logs.get(where) is log and self._logs.future_of(where) is future
 
-        move = Move(log, future, self._ground.pool, is_on)
-        await move.run(self._broker.flusher, self._ground.spend)
-        # From here on, nobody else has a turn.
-        move.finish()
-        target = self._dir_of(future)
-        if log.starts_inside:
-            target.write_checkpoints()  # nothing else tells where it starts
-        future.sync()
-        self._logs.promote_future(where, is_assigned=self._assign(where, target))
+        move = Move(log, future, self._pool, is_on)
+        await move.run(self._broker.flusher, self._limits.spend)
+        self._broker.flusher.hold(log)
+        finishing = asyncio.get_running_loop().create_task(self._finish(where, move), name=f"finish move {where}")
+        try:
+            await asyncio.shield(finishing)
+        except asyncio.CancelledError:
+            # The metadata may name the new directory by now: it must have all that is acknowledged from here on.
+            await asyncio.wait([finishing])
+            raise
+        finally:
+            self._broker.flusher.release(log)
 
-    def _assign(self, where: TopicPartition, log_dir: LogDir) -> bool:
+    async def _finish(self, where: TopicPartition, move: Move) -> None:
+        """The last step, with acknowledgements held."""
+        log, target = move.log, move.future.log_dir
+        await move.catch_up()
+        await asyncio.shield(self._broker.flusher.request(move.future))
+        move.check()
+        if log.starts_inside:  # nothing else tells where it starts
+            await self._in_thread(partial(target.store_checkpoints, target.changed_checkpoints()))
+        is_assigned = await self._assign(where, target)
+        try:
+            move.check()
+            await move.catch_up()
+        except Ended:
+            if is_assigned and self._logs.get(where) is log:
+                await self._assign(where, log.log_dir)
+            raise
+        await self._exchange(where, is_assigned=is_assigned)
+
+    async def _exchange(self, where: TopicPartition, *, is_assigned: bool) -> None:
+        """The future log's files become those of the partition's own log, whose old ones are deleted.
+
+        `is_assigned` says that the metadata names the new directory. Then the old one goes first, as with two of one
+        name Apache Kafka would not start. Without that, only the names tell which counts, so the new one comes first.
+        """
+        log, old = self._logs.exchange_future(where)
+        if is_assigned:
+            self._logs.discard(old)
+            await self._in_thread(old.log_dir.sync_names)  # power loss must not bring the old name back beside the new
+            if self._logs.get(where) is log:  # else it was deleted meanwhile
+                self._logs.give_final_name(log)
+                await self._in_thread(log.log_dir.sync_names)
+        else:
+            self._logs.give_final_name(log)  # crash from here on: of two with this name, the longer counts
+            await self._in_thread(log.log_dir.sync_names)
+            self._logs.discard(old)
+
+    async def _assign(self, where: TopicPartition, log_dir: LogDir) -> bool:
         """Have the metadata name the directory; False where it has no names for directories."""
-        image = self._ground.metadata.latest
+        decision = self._assignment(where, log_dir)
+        if decision is not None:
+            await self._metadata.commit(decision.records)
+        return decision is not None
+
+    def _assign_now(self, where: TopicPartition, log_dir: LogDir) -> None:
+        """The same at a start. Blocks."""
+        decision = self._assignment(where, log_dir)
+        if decision is not None:
+            self._metadata.commit_now(decision.records)
+
+    def _assignment(self, where: TopicPartition, log_dir: LogDir) -> ControllerResult[tuple[Assigned, ...]] | None:
+        image = self._metadata.latest
         topic, directory = image.topics.get(where.topic), _id_of(log_dir)
         if image.metadata_version < DIRECTORIES or directory is None or topic is None:
-            return False
+            return None
         replica = InDirectory(topic.id, where.partition, directory)
-        decision = directories.assign(image, self._broker.node_id, self._ground.broker_epoch, [replica])
+        decision = directories.assign(image, self._broker.node_id, self._broker_epoch, [replica])
         for outcome in decision.response:
             if outcome.error is not None:
                 raise outcome.error
-        self._ground.metadata.commit_now(decision.records)
-        return True
+        return decision
 
     async def _checkpoint(self) -> None:
-        loop = asyncio.get_running_loop()
         for log_dir in list(self._logs.dirs):
-            changed = log_dir.changed_checkpoints()
-            await asyncio.shield(loop.run_in_executor(self._ground.pool, log_dir.store_checkpoints, changed))
+            await self._in_thread(partial(log_dir.store_checkpoints, log_dir.changed_checkpoints()))
 
-    def _dir_of(self, log: Log) -> LogDir:
-        return next(each for each in self._logs.dirs if each.home is log.home)
+    async def _in_thread(self, work: Callable[[], object]) -> None:
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._pool, work))
 
 
 def _id_of(log_dir: LogDir) -> bytes | None:

@@ -50,9 +50,9 @@ class Replicas:
                 kept = self._logs.set_aside(log.partition)
                 logger.warning("a partition of no known topic was set aside", extra={"directory": kept})
         if self._logs.unusable or not all(each.online for each in self._logs.dirs):
-            self._broker.lost = frozenset(self._without_log(image))
-            if self._broker.lost:
-                fields = {"count": len(self._broker.lost)}
+            self._broker.offline = frozenset(self._without_log(image))
+            if self._broker.offline:
+                fields = {"count": len(self._broker.offline)}
                 logger.error("partitions may be in a log directory that cannot be used", extra=fields)
         self._is_fenced = self._fenced_in(image)
         for topic in image.topics:
@@ -114,7 +114,7 @@ class Replicas:
             if partition is not None:
                 partition.fail(NotLeaderOrFollower(f"{where} is led here no more"))
             return
-        if where in self._broker.lost:
+        if where in self._broker.offline:
             return
         self._due[where] = topic
         if self._logs.get(where) is not None:
@@ -123,7 +123,7 @@ class Replicas:
     def _make(self, where: TopicPartition) -> Partition | None:
         """Lead a partition that is due, with a new log if it has none; None for any other.
 
-        Where the disk fails, it is lost with its directory.
+        Where the disk fails, it is offline with its directory.
         """
         topic = self._due.pop(where, None)
         if topic is None:
@@ -140,7 +140,7 @@ class Replicas:
                 known = self._broker.partitions[where] = Partition(log, epoch, self._clock, self._broker.flusher)
         except StorageFailed as error:
             # Not to be made in another directory: what was begun would be of the same name when this one is back.
-            self._broker.lost |= {where}
+            self._broker.offline |= {where}
             logger.error("a partition cannot be led", extra={"partition": str(where), "reason": str(error)})
             return None
         known.epoch = epoch
@@ -148,7 +148,7 @@ class Replicas:
 
     def _drop(self, where: TopicPartition) -> None:
         self._due.pop(where, None)
-        self._broker.lost -= {where}
+        self._broker.offline -= {where}
         partition = self._broker.partitions.pop(where, None)
         if partition is not None:
             partition.fail(UnknownTopicOrPartition(where.topic, where.partition))

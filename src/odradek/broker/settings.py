@@ -3,6 +3,7 @@
 A layer hides those below it. What was set while brokers run is in the metadata, the rest is known from the start.
 """
 
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +17,8 @@ from odradek.model.errors import InvalidConfig
 from odradek.model.group_config import GroupConfig
 from odradek.model.settings import attribute_of
 from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
+
+logger = logging.getLogger(__name__)
 
 _DEFAULTS: dict[str, str] = {
     name: text
@@ -62,6 +65,8 @@ class Settings:
         self._now = static
         self._topics_now = topics
         self._group_defaults: GroupConfig | None = None
+        self._warned: set[tuple[str, str]] = set()
+        """Topics and names of their overrides that were reported as ignored."""
         self._groups_now: dict[str, GroupConfig] = {}
         """Of groups for which something is set, as they were asked for."""
 
@@ -76,15 +81,29 @@ class Settings:
         return self._topics_now
 
     def of_topic(self, image: Image, own: Mapping[str, str]) -> TopicConfig:
-        """The settings of a topic for which `own` is set."""
+        """The settings of a topic with these overrides. Those that `TopicConfig.parse_stored` ignores do not count."""
+        return self._parse_stored(image, own)[0]
+
+    def of_named_topic(self, image: Image, topic: str) -> TopicConfig:
+        """The settings of a topic, for its logs. Logs one warning for each override that is ignored."""
+        config, ignored = self._parse_stored(image, image.configs.of(ResourceType.TOPIC, topic))
+        for name, reason in ignored.items():
+            if (topic, name) not in self._warned:
+                self._warned.add((topic, name))
+                logger.warning("ignoring a config of a topic", extra={"topic": topic, "config": name, "reason": reason})
+        return config
+
+    def _parse_stored(self, image: Image, own: Mapping[str, str]) -> tuple[TopicConfig, dict[str, str]]:
         defaults = self.topic_defaults(image)
         if not own:
-            return defaults
+            return defaults, {}
+        config, ignored = TopicConfig.parse_stored(own, defaults)
         try:
-            return TopicConfig.parse(own, defaults)
+            config.check()
         except InvalidConfig:
             # Checked when it was set, against the defaults of that time: those that came later do not go with it.
-            return TopicConfig.parse(own, self._topics)
+            return TopicConfig.parse_stored(own, self._topics)
+        return config, ignored
 
     def of_group(self, image: Image, group_id: str) -> GroupConfig:
         """The settings of a group, as they count now."""
@@ -145,8 +164,10 @@ class Settings:
         if image.configs is self._seen:
             return
         changed = {**self._of_all(image), **self._of_this(image)}
-        self._now = _within_bounds(replace(self._static, **_parsed(changed)))
-        self._topics_now = self._defaults()
+        now = _within_bounds(replace(self._static, **_parsed(changed)))
+        if now != self._now:
+            self._now = now
+            self._topics_now = self._defaults()
         self._group_defaults = None
         self._groups_now.clear()
         self._seen = image.configs

@@ -8,6 +8,7 @@ from odradek.controller.config_checks import declared
 from odradek.metadata.image import Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS
 from odradek.model.client_metrics_config import CLIENT_METRICS_KEYS, ClientMetricsConfig
+from odradek.model.errors import InvalidConfig
 from odradek.model.group_config import GROUP_KEYS, GroupConfig
 from odradek.model.settings import Key, attribute_of
 from odradek.model.topic_config import TOPIC_KEYS
@@ -43,15 +44,29 @@ class Shown:
 
 
 def of_topic(settings: Settings, image: Image, own: Mapping[str, str]) -> Iterator[Shown]:
-    """All settings of a topic for which `own` is set."""
-    shown = {name: text for name, text in own.items() if not TOPIC_KEYS[name].internal}
+    """All settings of a topic with these overrides.
+
+    An unknown name comes without a value, as from Kafka. An invalid value does not count, and is not shown.
+    """
+    known = {name: text for name, text in own.items() if _is_valid(name, text)}
+    shown = {name: text for name, text in known.items() if not TOPIC_KEYS[name].internal}
     config = settings.of_topic(image, shown)  # without what would stand in for others
+    for name in own.keys() - TOPIC_KEYS.keys():
+        yield Shown(name, None, own[name], _set(name, own[name], own, Source.TOPIC))
     for name, key in TOPIC_KEYS.items():
-        if key.internal and name not in own:
+        if key.internal and name not in known:
             continue
-        text = own[name] if key.internal else key.format(getattr(config, attribute_of(name)))
+        text = known[name] if key.internal else key.format(getattr(config, attribute_of(name)))
         below = settings.origins(image, key.synonyms[0].name) if key.synonyms else ()
-        yield Shown(name, key, text, (*_set(name, text, own, Source.TOPIC), *below))
+        yield Shown(name, key, text, (*_set(name, text, known, Source.TOPIC), *below))
+
+
+def _is_valid(name: str, text: str) -> bool:
+    try:
+        TOPIC_KEYS[name].parse(text)
+    except (KeyError, InvalidConfig):
+        return False
+    return True
 
 
 def of_new_topic(settings: Settings, image: Image, own: Mapping[str, str]) -> Iterator[Shown]:

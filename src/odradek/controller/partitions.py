@@ -4,7 +4,7 @@ from odradek.controller.context import Context
 from odradek.controller.partition_change import Subject
 from odradek.metadata.image import Image, Partition, ResourceType, Topic
 from odradek.model.errors import UnknownTopicOrPartition
-from odradek.model.topic_config import TOPIC_KEYS, TopicConfig
+from odradek.model.topic_config import TopicConfig
 
 
 def find(image: Image, name: str, number: int) -> tuple[Topic, Partition]:
@@ -18,10 +18,9 @@ def find(image: Image, name: str, number: int) -> tuple[Topic, Partition]:
 
 
 def config_of(image: Image, name: str, context: Context) -> TopicConfig:
-    """What is in force for a topic. Settings that nobody here knows, which an older Kafka left, count for nothing."""
+    """What is in force for a topic. Overrides with an unknown name or an invalid value do not count."""
     own = image.configs.of(ResourceType.TOPIC, name)
-    known = {name: value for name, value in own.items() if name in TOPIC_KEYS}
-    return TopicConfig.parse(known, context.topic_defaults) if known else context.topic_defaults
+    return TopicConfig.parse_stored(own, context.topic_defaults)[0] if own else context.topic_defaults
 
 
 def min_isr_of(image: Image, topic: Topic, context: Context) -> int:

@@ -395,11 +395,32 @@ class TopicConfig:
                 raise InvalidConfig(f"Unknown topic config name: {name}")
             values[attribute_of(name)] = TOPIC_KEYS[name].parse(text)
         config = replace(defaults or TopicConfig(), **values)
-        _check_lags(config)
-        _check_remote(config)
-        if config.internal_segment_bytes is not None:
-            config = replace(config, segment_bytes=config.internal_segment_bytes)
-        return config
+        config.check()
+        return _with_internal(config)
+
+    @classmethod
+    def parse_stored(
+        cls, texts: Mapping[str, str], defaults: "TopicConfig | None" = None
+    ) -> tuple["TopicConfig", dict[str, str]]:
+        """As `parse`, for the overrides that the metadata holds. Never raises.
+
+        A controller of another version wrote them, perhaps. An override with an unknown name or an invalid value is
+        ignored. The second result says why, for each name that is ignored.
+        """
+        values, ignored = {}, {}
+        for name, text in texts.items():
+            try:
+                values[attribute_of(name)] = TOPIC_KEYS[name].parse(text)
+            except KeyError:
+                ignored[name] = f"topics have no setting {name!r}"
+            except InvalidConfig as error:
+                ignored[name] = str(error)
+        return _with_internal(replace(defaults or TopicConfig(), **values)), ignored
+
+    def check(self) -> None:
+        """Raises InvalidConfig where settings contradict each other."""
+        _check_lags(self)
+        _check_remote(self)
 
     @property
     def is_compacted(self) -> bool:
@@ -418,6 +439,12 @@ class TopicConfig:
 
 TOPIC_KEYS = keys_of(TopicConfig)
 """The settings of a topic by name."""
+
+
+def _with_internal(config: TopicConfig) -> TopicConfig:
+    if config.internal_segment_bytes is None:
+        return config
+    return replace(config, segment_bytes=config.internal_segment_bytes)
 
 
 def _check_lags(config: TopicConfig) -> None:

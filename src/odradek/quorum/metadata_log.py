@@ -68,7 +68,7 @@ class MetadataLog:
         self._committed = self._appended = Replay()
         self._pending: deque[_Pending] = deque()
         self._bytes_since_snapshot = 0
-        self._snapshot_ms = log.home.clock.now_ms()
+        self._snapshot_ms = log.log_dir.clock.now_ms()
 
     # --- opening
 
@@ -91,7 +91,7 @@ class MetadataLog:
             opened._lead(log_dir)
         except OSError as error:
             log.abandon()
-            raise log_dir.home.fail(error) from error
+            raise log_dir.take_offline(error) from error
         except BaseException:
             log.abandon()
             raise
@@ -118,7 +118,7 @@ class MetadataLog:
 
     def _lead(self, log_dir: LogDir) -> None:
         """Begin a new epoch, in which this node is the leader, and write what a new leader has to."""
-        files, directory = self._log.home.open_files.files, self._log.directory
+        files, directory = self._log.log_dir.files, self._log.directory
         vote = vote_file.read(files, directory)
         voters = self.image.voters
         voters.check(self._setting.node_id, vote.voters)
@@ -173,7 +173,7 @@ class MetadataLog:
         return self.image
 
     def commit_now(self, records: Sequence[Message]) -> Image:
-        """The same with a sync that blocks: for the last step of a move, while which nobody is served."""
+        """The same with a sync that blocks: for a start, while nobody is served."""
         self._append(records)
         self._sync()
         return self.image
@@ -189,13 +189,13 @@ class MetadataLog:
             self._publish()
 
     def _append(self, records: Sequence[Message]) -> None:
-        place = Place(self._log.home.clock.now_ms())
+        place = Place(self._log.log_dir.clock.now_ms())
         batch = batches.build(records, self.latest.metadata_version, place)
         end = Offset(self._log.end_offset + len(records))
         self._apply(batch, Batch(self._log.end_offset, Offset(end - 1), self.epoch, place.timestamp, tuple(records)))
 
     def _append_control(self, records: Sequence[Message]) -> None:
-        place = Place(self._log.home.clock.now_ms())
+        place = Place(self._log.log_dir.clock.now_ms())
         end = Offset(self._log.end_offset + len(records))
         batch = batches.build_control(records, place)
         at = Batch(self._log.end_offset, Offset(end - 1), self.epoch, place.timestamp, (), tuple(records))
@@ -223,7 +223,7 @@ class MetadataLog:
         """Enough was written since the last one, or it is old; never within a transaction."""
         if self._bytes_since_snapshot == 0 or self._committed.transaction is not None:
             return False
-        age_ms = self._log.home.clock.now_ms() - self._snapshot_ms
+        age_ms = self._log.log_dir.clock.now_ms() - self._snapshot_ms
         return (
             self._bytes_since_snapshot >= self._setting.log_max_record_bytes_between_snapshots
             or 0 < self._setting.log_max_snapshot_interval_ms <= age_ms
@@ -238,9 +238,9 @@ class MetadataLog:
             if self.snapshot_due:
                 await self.write_snapshot()
             retention = Retention(self._setting.max_retention_bytes, self._setting.max_retention_ms)
-            self._snapshots.clean(retention, self._log.home.clock.now_ms())
+            self._snapshots.clean(retention, self._log.log_dir.clock.now_ms())
         except OSError as error:
-            raise self._log.home.fail(error) from error
+            raise self._log.log_dir.take_offline(error) from error
 
     async def write_snapshot(self) -> SnapshotId:
         """A snapshot of the committed image."""
@@ -270,15 +270,15 @@ class MetadataLog:
 
     def _begin_snapshot(self) -> _Begun:
         assert self._committed.transaction is None, "no snapshot can be taken within a transaction"
-        image, now = self.image, self._log.home.clock.now_ms()
+        image, now = self.image, self._log.log_dir.clock.now_ms()
         snapshot = SnapshotId(image.end_offset, image.epoch)
-        writer = SnapshotWriter(self._log.home.open_files.files, self._log.directory, snapshot)
+        writer = SnapshotWriter(self._log.log_dir.files, self._log.directory, snapshot)
         return _Begun(snapshot, writer, snapshot_file.parts(image, now), self._bytes_since_snapshot)
 
     def _end_snapshot(self, begun: _Begun) -> SnapshotId:
         self._snapshots.add(begun.id, begun.writer.size)
         self._bytes_since_snapshot -= begun.bytes_covered
-        self._snapshot_ms = self._log.home.clock.now_ms()
+        self._snapshot_ms = self._log.log_dir.clock.now_ms()
         return begun.id
 
     # --- the end

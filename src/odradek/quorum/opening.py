@@ -46,7 +46,7 @@ class MetadataSetting:
 
 def open_log(log_dir: LogDir, setting: MetadataSetting, events: list[Event]) -> Log:
     """The log itself, recovered, or made if it is not there."""
-    home, files = log_dir.home, log_dir.home.open_files.files
+    files = log_dir.files
     directory = f"{log_dir.path}/{PARTITION}"
     config = setting.topic_config()
     try:
@@ -64,13 +64,13 @@ def open_log(log_dir: LogDir, setting: MetadataSetting, events: list[Event]) -> 
             dense=True,
             index_interval_bytes=config.index_interval_bytes,
             producer_expiry_ms=0,
-            now=home.clock.now_ms(),
+            now=log_dir.clock.now_ms(),
         )
-        recovered = recover(home.open_files, situation)
+        recovered = recover(log_dir.open_files, situation)
     except OSError as error:
-        raise home.fail(error) from error
+        raise log_dir.take_offline(error) from error
     events += recovered.events
-    log = Log(home, directory, PARTITION, config, recovered)
+    log = Log(log_dir, directory, PARTITION, config, recovered)
     log.topic_id = to_text(METADATA_TOPIC_ID)
     log.mark_new()
     return log
@@ -79,7 +79,7 @@ def open_log(log_dir: LogDir, setting: MetadataSetting, events: list[Event]) -> 
 def read_bootstrap(log_dir: LogDir) -> tuple[Message, ...]:
     path = f"{log_dir.path}/{snapshot_file.BOOTSTRAP}"
     try:
-        data = log_dir.home.open_files.files.read_whole(path)
+        data = log_dir.files.read_whole(path)
     except FileNotFoundError:
         raise InvalidConfig(f"{log_dir.path} is not formatted: it has no {snapshot_file.BOOTSTRAP}") from None
     return snapshot_file.parse(data, path).records

@@ -34,7 +34,7 @@ class Retention(NamedTuple):
 class Snapshots:
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._files = log.home.open_files.files
+        self._files = log.log_dir.files
         self._sizes: dict[SnapshotId, int] = {}
         """By end offset, low to high."""
 

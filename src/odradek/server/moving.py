@@ -1,9 +1,6 @@
-"""Moves of partitions between log directories, with what a node's settings allow them."""
+"""How fast partitions may move between log directories, and how many at a time: as the settings say it."""
 
-from concurrent.futures import Executor
-
-from odradek.broker.broker import Broker
-from odradek.broker.moves import Ground, Moves
+from odradek.broker.moves import MoveLimits
 from odradek.broker.pace import Pace
 from odradek.broker.settings import Settings
 from odradek.metadata.image import ResourceType
@@ -15,23 +12,11 @@ from odradek.storage.log_dirs import LogDirs
 _RATE = "replica.alter.log.dirs.io.max.bytes.per.second"
 
 
-def moves_of(
-    broker: Broker, logs: LogDirs, metadata: MetadataLog, broker_epoch: int, pool: Executor, settings: Settings
-) -> Moves:
-    def at_once() -> int:
+def move_limits_of(node_id: int, logs: LogDirs, metadata: MetadataLog, settings: Settings) -> MoveLimits:
+    def threads() -> int:
         return settings.now(metadata.image).num_replica_alter_log_dirs_threads or len(logs.dirs)
 
-    return Moves(
-        Ground(
-            broker=broker,
-            logs=logs,
-            metadata=metadata,
-            broker_epoch=broker_epoch,
-            pool=pool,
-            spend=Pace(lambda: _rate(broker.node_id, metadata)).spend,
-            at_once=at_once,
-        )
-    )
+    return MoveLimits(Pace(lambda: _rate(node_id, metadata)).spend, threads)
 
 
 def _rate(node_id: int, metadata: MetadataLog) -> int | None:

@@ -14,6 +14,7 @@ from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Dispatch
 from odradek.broker.lifecycle import BrokerLifecycle, Incarnation
 from odradek.broker.log_settings import LogSettings
+from odradek.broker.moves import Moves
 from odradek.broker.producer_ids import ProducerIds
 from odradek.broker.quotas.quotas import Quotas
 from odradek.broker.read_ahead import ReadAhead
@@ -35,9 +36,9 @@ from odradek.server.coordinators import Coordinators, codec_of
 from odradek.server.directories import Directories, report
 from odradek.server.identity import take_identity
 from odradek.server.listeners import Hearing, listeners_of
-from odradek.server.lost_directories import LostDirectories
-from odradek.server.moving import moves_of
+from odradek.server.moving import move_limits_of
 from odradek.server.node_setting import NodeSetting
+from odradek.server.offline_log_dirs import OfflineLogDirs
 from odradek.server.upkeep import Upkeep, intervals_of, metadata_setting_of
 from odradek.storage.housekeeping import Housekeeping
 
@@ -95,7 +96,7 @@ class Node:
         pool = stack.enter_context(machine.new_pool())
         identity = take_identity(machine, setting.all_directories, setting.node_id)
         settings = Settings(identity.node_id, setting.config, setting.topic_defaults)
-        log_settings = LogSettings(settings)
+        log_settings = LogSettings(settings, machine.clock)
         directories = Directories.take(setting, machine, handles, log_settings.of_topic)
         stack.callback(directories.abandon)
         publisher = MetadataPublisher(self._fail)
@@ -111,7 +112,14 @@ class Node:
         housekeeping = Housekeeping(directories.logs, pool, machine.clock, intervals_of(setting.config))
         broker = Broker(identity.node_id, identity.cluster_id, housekeeping.flusher)
         broker.begin(log.image)
-        moves = moves_of(broker, directories.logs, log, lifecycle.broker_epoch, pool, settings)
+        moves = Moves(
+            broker,
+            directories.logs,
+            log,
+            lifecycle.broker_epoch,
+            pool,
+            move_limits_of(identity.node_id, directories.logs, log, settings),
+        )
         moves.settle(log.image)
         replicas = Replicas(broker, directories.logs, machine.clock)
         stack.push_async_callback(self._close, log, directories, replicas, lifecycle)
@@ -168,9 +176,9 @@ class Node:
         publisher.begin(listeners, log.image)
         await lifecycle.unfence(log.image.offset)
         replicas.make_all()
-        LostDirectories(broker, directories.logs.dirs, directories.metadata, self._fail).watch()
+        OfflineLogDirs(broker, directories.logs.dirs, directories.metadata, self._fail).watch()
         self._listen(listener, broker)
-        upkeep.begin(tasks, housekeeping, replicas, moves, listener)
+        upkeep.begin(tasks, housekeeping, log_settings, replicas, moves, listener)
 
     def _open_metadata_log(
         self, identity: Identity, directories: Directories, pool: Executor, publisher: MetadataPublisher

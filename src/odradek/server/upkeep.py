@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
 
+from odradek.broker.log_settings import LogSettings
 from odradek.broker.moves import Moves
 from odradek.broker.replicas import Replicas
 from odradek.metadata.delta import Delta
@@ -54,9 +55,16 @@ class Upkeep:
             self._snapshot_due.set()
 
     def begin(
-        self, tasks: Tasks, housekeeping: Housekeeping, replicas: Replicas, moves: Moves, listener: Listener
+        self,
+        tasks: Tasks,
+        housekeeping: Housekeeping,
+        log_settings: LogSettings,
+        replicas: Replicas,
+        moves: Moves,
+        listener: Listener,
     ) -> None:
         """The tasks of a node that serves."""
+        tasks.create_task(log_settings.run(), name="log-settings", is_vital=True)
         tasks.create_task(replicas.run(), name="make-partitions", is_vital=True)
         tasks.create_task(moves.run(), name="moves", is_vital=True)
         tasks.create_task(housekeeping.run(), name="housekeeping", is_vital=True)

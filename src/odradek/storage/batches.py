@@ -14,6 +14,7 @@ Read = Callable[[int, int], bytes]
 
 _CHUNK = 1 << 20
 _HEADS_CHUNK = 8 << 10
+_LENGTH = Struct(">8xi")
 _PLACE = Struct(">qi11xi")
 """Of a head: base offset, length, last offset delta."""
 
@@ -25,6 +26,19 @@ class Place(NamedTuple):
     size: int
     base_offset: Offset
     last_offset: Offset
+
+
+def whole(data: memoryview) -> memoryview:
+    """Without a last batch that is cut, as the end of what a leader or a file gave may be."""
+    end = 0
+    while end + LOG_OVERHEAD <= len(data):
+        length = _LENGTH.unpack_from(data, end)[0]
+        if length < LENGTH_MIN:
+            raise CorruptBatch(f"batch length {length} at {end} is shorter than a batch head")
+        if end + LOG_OVERHEAD + length > len(data):
+            break
+        end += LOG_OVERHEAD + length
+    return data[:end]
 
 
 def find(read: Read, size: int, offset: Offset, start: FilePos, first_ends: Offset | None = None) -> Place | None:

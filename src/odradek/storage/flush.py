@@ -38,6 +38,7 @@ class Flusher:
         self._pool = pool
         self._syncing: dict[Log, _Syncing] = {}
         self._waiting: deque[Log] = deque()
+        self._held: set[Log] = set()
         self._running = 0
 
     def request(self, log: Log) -> "asyncio.Future[None]":
@@ -59,14 +60,30 @@ class Flusher:
             syncing.following = loop.create_future()
         return syncing.following
 
+    def hold(self, log: Log) -> None:
+        """From now on, nothing that is appended to the log is acknowledged before `release`.
+
+        Whoever appends to it waits for a sync, and no sync of it begins.
+        """
+        self._held.add(log)
+        log.hold()
+
+    def release(self, log: Log) -> None:
+        self._held.discard(log)
+        log.release()
+        self._start_next()
+
     async def drain(self) -> None:
         """Wait until no sync is under way."""
         while self._syncing:
             await asyncio.wait([each.current for each in self._syncing.values()])
 
     def _start_next(self) -> None:
-        while self._waiting and self._running < RUNNING_MAX:
-            log = self._waiting.popleft()
+        while self._running < RUNNING_MAX:
+            log = next((each for each in self._waiting if each not in self._held), None)
+            if log is None:
+                return
+            self._waiting.remove(log)
             self._start(log, self._syncing[log])
 
     def _start(self, log: Log, syncing: _Syncing) -> None:
@@ -105,7 +122,7 @@ class Flusher:
         """All who wait hear of it. What nobody expected fails the log directory: what of it is safe, nobody knows."""
         if not isinstance(error, StorageFailed):
             report(error, "a sync", partition=str(log.partition))
-            error = log.home.fail(_unexpected(error))
+            error = log.log_dir.take_offline(_unexpected(error))
         del self._syncing[log]
         for future in (syncing.current, syncing.following):
             if future is not None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from odradek.model.clock import Clock
 from odradek.model.errors import StorageFailed
 from odradek.storage.flush import Flusher
+from odradek.storage.log_dir import LogDir
 from odradek.storage.log_dirs import LogDirs
 
 if TYPE_CHECKING:
@@ -68,11 +69,13 @@ class Housekeeping:
             await asyncio.wait(waiting)
 
     async def checkpoint(self) -> None:
-        loop = asyncio.get_running_loop()
         for log_dir in list(self._logs.dirs):
-            changed = log_dir.changed_checkpoints()
-            if changed.files:
-                await loop.run_in_executor(self._pool, log_dir.store_checkpoints, changed)
+            await self._checkpoint(log_dir)
+
+    async def _checkpoint(self, log_dir: LogDir) -> None:
+        changed = log_dir.changed_checkpoints()
+        if changed.files:
+            await asyncio.get_running_loop().run_in_executor(self._pool, log_dir.store_checkpoints, changed)
 
     async def apply_retention(self) -> None:
         now = self._clock.now_ms()
@@ -87,12 +90,15 @@ class Housekeeping:
             await asyncio.sleep(0)  # others first: there may be thousands of logs
 
     async def remove(self) -> None:
+        """Delete files whose time has come, and what checkpoints say of partitions that were deleted."""
         now: TimestampMs = self._clock.now_ms()
         loop = asyncio.get_running_loop()
         for log_dir in list(self._logs.dirs):
-            due = log_dir.home.take_due(now)
+            if log_dir.has_stale_checkpoints:
+                await self._checkpoint(log_dir)
+            due = log_dir.take_due_deletes(now)
             if due:
-                await loop.run_in_executor(self._pool, log_dir.remove, due)
+                await loop.run_in_executor(self._pool, log_dir.delete, due)
 
     async def expire_producers(self) -> None:
         now = self._clock.now_ms()

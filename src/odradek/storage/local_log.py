@@ -4,6 +4,7 @@ What they hold, and which of it may go, is for `Log` to say, which this is the l
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -15,7 +16,7 @@ from odradek.process.files import sync_file
 from odradek.records.batch import BatchHead
 from odradek.records.record import Record
 from odradek.storage import names
-from odradek.storage.home import Home
+from odradek.storage.log_dir import LogDir
 from odradek.storage.open_files import Handle
 from odradek.storage.recovery import Recovered
 from odradek.storage.segment import RELATIVE_OFFSET_MAX, Segment, Sizes, Slice
@@ -26,7 +27,7 @@ Jitter = Callable[[int], int]
 """Given segment.jitter.ms, how much earlier than segment.ms the next segment is rolled."""
 
 _SMALL_FILES = frozenset((names.LEADER_EPOCHS, names.PARTITION_METADATA))
-_FILES = ("_new_names", "_segments", "_was_clean", "_writable", "directory", "home", "recovery_point")
+_FILES = ("_new_names", "_segments", "_was_clean", "_writable", "directory", "log_dir", "recovery_point")
 """What a log knows of its files, and nothing of the records in them."""
 
 
@@ -41,7 +42,7 @@ class SyncJob(NamedTuple):
     """How often the log had been cut when this began."""
     directory: str
     """Where the files are; the log may move to another directory meanwhile."""
-    home: Home
+    log_dir: LogDir
 
 
 def no_jitter(_jitter_ms: int) -> int:
@@ -53,12 +54,12 @@ T = TypeVar("T")
 L = TypeVar("L", bound="LocalLog")
 
 
-def guarded(method: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], T]:
+def handles_io_errors(method: Callable[Concatenate[L, P], T]) -> Callable[Concatenate[L, P], T]:
     """The log directory must be in service; an OSError takes it out of service."""
 
     @wraps(method)
     def call(self: L, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        self.home.check()
+        self.log_dir.check_online()
         try:
             return method(self, *args, **kwargs)
         except OSError as error:
@@ -71,17 +72,19 @@ class LocalLog:
     __slots__ = (
         "_abandoned",
         "_cuts",
+        "_is_truncating",
         "_jitter",
         "_jitter_ms",
         "_new_names",
+        "_released_config",
         "_segments",
         "_was_clean",
         "_writable",
         "config",
         "directory",
         "end_offset",
-        "home",
         "last_flush_ms",
+        "log_dir",
         "partition",
         "recovery_point",
         "start_offset",
@@ -89,26 +92,30 @@ class LocalLog:
 
     def __init__(
         self,
-        home: Home,
+        log_dir: LogDir,
         directory: str,
         partition: TopicPartition,
         config: TopicConfig,
         recovered: Recovered,
         jitter: Jitter,
     ) -> None:
-        self.home = home
+        self.log_dir = log_dir
         self.directory = directory
         self.partition = partition
         self.config = config
+        self._released_config: TopicConfig | None = None
+        """While the log is held: its config before, and after."""
         self.start_offset = recovered.log_start
         self.end_offset = recovered.end_offset
         self.recovery_point = recovered.recovery_point
-        self.last_flush_ms = home.clock.now_ms()
+        self.last_flush_ms = log_dir.clock.now_ms()
         self._segments = Segments(recovered.segments)
         self._writable: Segment | None = None
         self._new_names = not recovered.was_clean
         self._was_clean = recovered.was_clean
         self._cuts = 0
+        self._is_truncating = False
+        """From `Log.begin_truncation` to `Log.end_truncation`."""
         self._abandoned = False
         self._jitter = jitter
         self._jitter_ms = jitter(config.segment_jitter_ms)
@@ -139,9 +146,30 @@ class LocalLog:
         """Records were deleted up to somewhere inside the first segment, which only a checkpoint remembers."""
         return self.start_offset > self._segments.first_base
 
+    def configure(self, config: TopicConfig) -> None:
+        """The config that counts from now on."""
+        if self._released_config is None:
+            self.config = config
+        else:
+            self._released_config, self.config = config, replace(config, flush_messages=1)
+
+    @property
+    def is_held(self) -> bool:
+        return self._released_config is not None
+
+    def hold(self) -> None:
+        """Until `release`, whoever appends waits for a sync, which `Flusher.hold` keeps back."""
+        self._released_config = self.config
+        self.configure(self.config)
+
+    def release(self) -> None:
+        config, self._released_config = self._released_config, None
+        if config is not None:
+            self.config = config
+
     # --- reading
 
-    @guarded
+    @handles_io_errors
     def read(
         self,
         offset: Offset,
@@ -164,7 +192,7 @@ class LocalLog:
         end = None if until is None or until >= self.end_offset else until
         return self._segments.read(offset, bytes_max, end, one_batch=one_batch, cached=cached)
 
-    @guarded
+    @handles_io_errors
     def read_stored(self, offset: Offset, bytes_max: int) -> Slice | None:
         """As `read`, also of records that were deleted and whose segment is still there."""
         return self._segments.read(offset, bytes_max, None, one_batch=True, cached=False)
@@ -173,22 +201,22 @@ class LocalLog:
         """Every record from `offset` on, one by one, checked: for tools and tests, not for the hot path."""
         return self._segments.records(offset, self.end_offset if until is None else until)
 
-    @guarded
+    @handles_io_errors
     def find_time(self, timestamp: TimestampMs) -> FoundTime | None:
         """The first record at or after `timestamp`."""
         return self._segments.find_time(timestamp, self.start_offset)
 
-    @guarded
+    @handles_io_errors
     def find_max_time(self) -> FoundTime | None:
         """The first record with the largest timestamp."""
         return self._segments.find_max_time()
 
-    @guarded
+    @handles_io_errors
     def aborted_txns(self, start: Offset, end: Offset) -> list[AbortedTxn]:
         """Aborted transactions with records in [start, end), for a reader of committed records."""
         return self._segments.aborted(start, end)
 
-    @guarded
+    @handles_io_errors
     def aborted_in(self, part: Slice, start: Offset) -> list[AbortedTxn]:
         """Aborted transactions that a reader of committed records has to know of, for what was read from `start` on."""
         return self._segments.aborted_in(part, start, self.end_offset)
@@ -196,6 +224,8 @@ class LocalLog:
     # --- segments
 
     def _make_writable(self) -> Segment:
+        if self._is_truncating:
+            raise RuntimeError(f"{self.partition} takes no appends before its truncation has ended")
         segment = self._segments.active
         segment.make_writable()
         self._writable = segment
@@ -212,13 +242,13 @@ class LocalLog:
             return last - segment.base_offset > RELATIVE_OFFSET_MAX
         return (
             segment.size + size > config.segment_bytes
-            or segment.waited_ms(self.home.clock, max_timestamp) > config.segment_ms_max - self._jitter_ms
+            or segment.waited_ms(self.log_dir.clock, max_timestamp) > config.segment_ms_max - self._jitter_ms
             or segment.index_full(config.segment_index_bytes)
             or last - segment.base_offset > RELATIVE_OFFSET_MAX
         )
 
     def _create_segment(self, base: Offset) -> Segment:
-        segment = Segment(self.home.open_files, self.directory, base, Sizes(), self.home.clock.now_ms())
+        segment = Segment(self.log_dir.open_files, self.directory, base, Sizes(), self.log_dir.clock.now_ms())
         try:
             segment.create(self.config.segment_bytes if self.config.preallocate else 0)
         except OSError:
@@ -228,7 +258,7 @@ class LocalLog:
         return segment
 
     def _remove_files(self, segment: Segment, delay_ms: int) -> None:
-        files = self.home.open_files.files
+        files = self.log_dir.files
         for suffix in names.SEGMENT_SUFFIXES:
             path = segment.path(suffix)
             if not files.exists(path):
@@ -237,11 +267,19 @@ class LocalLog:
                 files.remove(path)
             else:
                 files.rename(path, path + names.DELETED)  # crash from here on: recovery removes *.deleted
-                self.home.doom(path + names.DELETED, delay_ms)
+                self.log_dir.delete_later(path + names.DELETED, delay_ms)
+
+    def _rename_deleted(self, segment: Segment) -> list[str]:
+        """Mark the files of a segment for somebody else to remove; returns their paths."""
+        files = self.log_dir.files
+        paths = [path for suffix in names.SEGMENT_SUFFIXES if files.exists(path := segment.path(suffix))]
+        for path in paths:
+            files.rename(path, path + names.DELETED)  # crash from here on: recovery removes *.deleted
+        return [path + names.DELETED for path in paths]
 
     def _rename_files(self, base: Offset, before: str, after: str) -> None:
         """Give the files of a segment another mark at the end of their names."""
-        files = self.home.open_files.files
+        files = self.log_dir.files
         for suffix in names.SEGMENT_SUFFIXES:
             path = f"{self.directory}/{names.file_name(base, suffix)}"
             if files.exists(path + before):
@@ -255,13 +293,13 @@ class LocalLog:
 
     def flush_due(self, now: TimestampMs) -> bool:
         """flush.ms is over, or a segment was closed that is not synced yet."""
-        if self.home.failure is not None or not self.unflushed_records:
+        if self.log_dir.offline_reason is not None or not self.unflushed_records:
             return False
         return (
             now - self.last_flush_ms >= self.config.flush_ms or self._segments.active.base_offset > self.recovery_point
         )
 
-    @guarded
+    @handles_io_errors
     def begin_sync(self, *, closing: bool = False) -> SyncJob:
         """The files that hold what lies past the recovery point, pinned; hand them back with `end_sync`."""
         handles: list[Handle] = []
@@ -273,7 +311,7 @@ class LocalLog:
             for handle in handles:
                 handle.unpin()
             raise self._failed(error) from error
-        job = SyncJob(handles, self.end_offset, self._new_names, self._cuts, self.directory, self.home)
+        job = SyncJob(handles, self.end_offset, self._new_names, self._cuts, self.directory, self.log_dir)
         self._new_names = False
         return job
 
@@ -283,23 +321,23 @@ class LocalLog:
             if handle.file is not None:
                 handle.file.sync()
         if job.new_names:
-            files = job.home.open_files.files
+            files = job.log_dir.files
             for entry in files.list(job.directory):
                 if entry.name in _SMALL_FILES or entry.name.endswith(names.SNAPSHOT):
                     sync_file(files, f"{job.directory}/{entry.name}")
             files.sync_dir(job.directory)
-            files.sync_dir(job.home.path)  # the directory itself may be new
+            files.sync_dir(job.log_dir.path)  # the directory itself may be new
 
     def end_sync(self, job: SyncJob, error: OSError | None = None) -> None:
         for handle in job.handles:
             handle.unpin()
         if self._abandoned:
             return  # its files may be gone by now
-        if job.home is self.home:  # else all of it was synced in another log directory
+        if job.log_dir is self.log_dir:  # else all of it was synced in another log directory
             if error is not None:
                 # What the kernel could not write may be gone from the page cache: no second sync can be believed.
                 raise self._failed(error) from error
-            self.last_flush_ms = self.home.clock.now_ms()
+            self.last_flush_ms = self.log_dir.clock.now_ms()
             if job.cuts == self._cuts:  # else some of what lies below job.through now was written later
                 self.recovery_point = max(self.recovery_point, job.through)
 
@@ -342,7 +380,7 @@ class LocalLog:
     def move_to(self, directory: str) -> None:
         for segment in self._segments:
             segment.release()
-        self.home.open_files.files.rename(self.directory, directory)
+        self.log_dir.files.rename(self.directory, directory)
         self.directory = directory
         for segment in self._segments:
             segment.move_to(directory)
@@ -368,5 +406,5 @@ class LocalLog:
     def _failed(self, error: OSError) -> StorageFailed:
         """An error of the disk, unless it comes from using a log that is gone: that is no reason to stop the others."""
         if self._abandoned:
-            return StorageFailed(f"{self.partition} is not in {self.home.path} any more")
-        return self.home.fail(error)
+            return StorageFailed(f"{self.partition} is not in {self.log_dir.path} any more")
+        return self.log_dir.take_offline(error)

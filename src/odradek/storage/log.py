@@ -18,14 +18,15 @@ from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import BatchHead, check_crc, parse_head, stamp
 from odradek.records.control import EndTxnMarker, end_txn_marker
-from odradek.storage import leader_epochs, names, retention
+from odradek.storage import batches, leader_epochs, names, retention
 from odradek.storage.cleaning.job import Made
-from odradek.storage.home import Home
 from odradek.storage.leader_epochs import LeaderEpochs
-from odradek.storage.local_log import Jitter, LocalLog, guarded, no_jitter
+from odradek.storage.local_log import Jitter, LocalLog, handles_io_errors, no_jitter
+from odradek.storage.log_dir import LogDir
 from odradek.storage.recovery import Recovered
 from odradek.storage.segment import Segment, Sizes
 from odradek.storage.segments import Segments
+from odradek.storage.truncation import Truncation, truncate_now
 
 if TYPE_CHECKING:
     from odradek.storage.producer_state import ProducerState
@@ -49,7 +50,7 @@ class Appended(NamedTuple):
     """For a duplicate: the largest of the batch in the log."""
 
 
-class Copied(NamedTuple):
+class CopiedSegment(NamedTuple):
     """A segment whose files were copied from another log, under `.cleaned` names."""
 
     base: Offset
@@ -72,14 +73,14 @@ class Log(LocalLog):
 
     def __init__(
         self,
-        home: Home,
+        log_dir: LogDir,
         directory: str,
         partition: TopicPartition,
         config: TopicConfig,
         recovered: Recovered,
         jitter: Jitter = no_jitter,
     ) -> None:
-        super().__init__(home, directory, partition, config, recovered, jitter)
+        super().__init__(log_dir, directory, partition, config, recovered, jitter)
         self.topic_id: str | None = None
         self.high_watermark = recovered.log_start
         """Until a checkpoint or a leader says more."""
@@ -102,8 +103,8 @@ class Log(LocalLog):
         Its bytes are known to be right (`broker.log_validator` has seen to it): only its place in this log is checked.
         Markers are judged by `level`, which is that of transaction.version.
         """
-        if self.home.failure is not None:
-            self.home.check()
+        if self.log_dir.offline_reason is not None:
+            self.log_dir.check_online()
         if len(batch) > self.config.max_message_bytes:
             self.refuse_size(head)
         if head.producer_id >= 0:
@@ -132,9 +133,13 @@ class Log(LocalLog):
         else:
             self.producers.check_epoch(head)
 
-    @guarded
+    @handles_io_errors
     def replicate(self, data: memoryview) -> Offset:
-        """As a follower: take batches as the leader wrote them, whole or not at all each; returns the new end."""
+        """As a follower: take batches as the leader wrote them; returns the new end.
+
+        A last batch that is cut is ignored: leaders send as many bytes as were asked for.
+        """
+        data = batches.whole(data)
         at = 0
         while at < len(data):
             head = parse_head(data, at)
@@ -181,7 +186,7 @@ class Log(LocalLog):
             raise InvalidRecord(f"a control batch of producer {head.producer_id} without a marker")
         return marker
 
-    @guarded
+    @handles_io_errors
     def assign_epoch(self, epoch: LeaderEpoch, start: Offset) -> None:
         """A leader with `epoch` begins to write at `start`."""
         changed = self.epochs.assign(epoch, start)
@@ -190,13 +195,13 @@ class Log(LocalLog):
 
     def _store_epochs(self, changed: LeaderEpochs) -> None:
         if changed is not self.epochs:
-            leader_epochs.write(self.home.open_files.files, self.directory, changed)
+            leader_epochs.write(self.log_dir.files, self.directory, changed)
             self.epochs = changed
             self._new_names = True
 
     # --- segments
 
-    @guarded
+    @handles_io_errors
     def roll(self) -> None:
         """Close the active segment, unless it is empty, and go on in a new one."""
         if self._segments.active.size:
@@ -244,43 +249,50 @@ class Log(LocalLog):
 
     # --- cutting
 
-    @guarded
-    def truncate_to(self, offset: Offset) -> None:
-        """Drop everything at or past `offset`; a batch that reaches it goes whole."""
+    @handles_io_errors
+    def begin_truncation(self, offset: Offset) -> Truncation | None:
+        """Drop everything at or past `offset`; a batch that reaches it goes whole. None where there is nothing to drop.
+
+        Readers see it at once. Nothing may be appended before `end_truncation`. See `odradek.storage.truncation`.
+        """
         if offset >= self.end_offset:
-            return
+            return None
         if offset < self._segments.first_base:
-            self._start_anew(offset)
-            return
-        gone = self._segments.take_above(offset)
-        for segment in reversed(gone):  # last to first: a crash must not leave a gap
-            self._delete_files(segment, delay_ms=0)
-        if gone:
-            self.home.open_files.files.sync_dir(self.directory)  # nor must power loss
-        self._writable = self._segments.active
-        self.end_offset = self._writable.truncate_to(offset, self.home.clock.now_ms())
+            return self._start_anew(offset)
+        deleted = self._drop(self._segments.take_above(offset))
+        active = self._segments.active
+        self.end_offset = active.shorten(offset)
         self._store_epochs(self.epochs.truncate_to(self.end_offset))
         self.start_offset = min(self.start_offset, self.end_offset)
-        self._after_cut()
+        return self._cut(deleted)
 
-    @guarded
-    def start_anew(self, offset: Offset) -> None:
-        """Drop everything and go on at `offset`."""
-        self._start_anew(offset)
+    @handles_io_errors
+    def begin_start_anew(self, offset: Offset) -> Truncation:
+        """As `begin_truncation`: drop everything and go on at `offset`."""
+        return self._start_anew(offset)
 
-    def _start_anew(self, offset: Offset) -> None:
-        for segment in reversed(self._segments.as_list()):
-            self._delete_files(segment, delay_ms=0)
-        self._writable = self._create_segment(offset)
-        self.home.open_files.files.sync_dir(self.directory)
-        self._segments = Segments([self._writable])
+    def _start_anew(self, offset: Offset) -> Truncation:
+        deleted = self._drop(self._segments.as_list())
+        self._segments = Segments([self._create_segment(offset)])
         self.start_offset = self.end_offset = offset
         self._store_epochs(LeaderEpochs())
-        self._after_cut()
+        return self._cut(deleted)
 
-    def _after_cut(self) -> None:
+    def _drop(self, segments: Sequence[Segment]) -> list[str]:
+        """Take the last segments out of the log, the last one first: a crash must not leave a gap."""
+        deleted: list[str] = []
+        for segment in reversed(segments):
+            segment.abandon()
+            if segment.base_offset in self._snapshots.offsets:
+                self._snapshots.remove(segment.base_offset)
+            deleted += self._rename_deleted(segment)
+        return deleted
+
+    def _cut(self, deleted: list[str]) -> Truncation:
         """Bring what is derived from the log in line with its new end."""
         self._cuts += 1
+        self._is_truncating = True
+        self._writable = None
         self._new_names = True
         self.high_watermark = max(min(self.high_watermark, self.end_offset), self.start_offset)
         self.recovery_point = min(self.recovery_point, self.end_offset)
@@ -290,10 +302,35 @@ class Log(LocalLog):
             self._unreplicated_txns = deque(txn for txn in self._unreplicated_txns if txn[1] < self.end_offset)
         self._snapshots.keep_within(self.start_offset, self.end_offset)
         self.producers = self._snapshots.state_at(self.end_offset, self._segments, self.start_offset)
-        # A recovery point or log start from before, above what is true now, would be believed after a crash.
-        self.home.store_checkpoints()
+        active = self._segments.active
+        active.log.pin()
+        return Truncation(active.log, active.size, self.directory, deleted, self.log_dir)
 
-    @guarded
+    def end_truncation(self, job: Truncation, error: OSError | None) -> None:
+        """The truncation is safe on disk, or failed with `error`: then it raises StorageFailed."""
+        job.active.unpin()
+        self._is_truncating = False
+        if self._abandoned:
+            return
+        if error is not None:
+            raise self._failed(error) from error
+        self.log_dir.check_online()  # the checkpoint may have failed
+        self._cut_indexes()
+
+    @handles_io_errors
+    def _cut_indexes(self) -> None:
+        self._writable = self._segments.active
+        self._writable.cut_indexes(self.end_offset, self.log_dir.clock.now_ms())
+
+    def truncate_to(self, offset: Offset) -> None:
+        """All of a truncation at once. Blocks: for a start."""
+        truncate_now(self, self.begin_truncation(offset))
+
+    def start_anew(self, offset: Offset) -> None:
+        """Drop everything and go on at `offset`. Blocks: for a start."""
+        truncate_now(self, self.begin_start_anew(offset))
+
+    @handles_io_errors
     def advance_start(self, offset: Offset) -> bool:
         """Records below `offset` are deleted; their segments go at the next retention."""
         if not self.start_offset <= offset <= self.high_watermark:
@@ -306,7 +343,7 @@ class Log(LocalLog):
         self._store_epochs(self.epochs.start_at(offset))
         return True
 
-    @guarded
+    @handles_io_errors
     def apply_retention(self, now: TimestampMs) -> tuple[int, retention.Reason | None]:
         """Delete the segments that the config no longer keeps; returns how many, and why the last one went."""
         view = retention.View(self.config, self._segments.as_list(), now)
@@ -336,7 +373,7 @@ class Log(LocalLog):
 
     # --- compaction
 
-    @guarded
+    @handles_io_errors
     def replace_segments(self, old: Sequence[Segment], made: Sequence[Made]) -> None:
         """Segments whose files lie in the directory under `.cleaned` names, synced, take the place of `old`.
 
@@ -354,15 +391,15 @@ class Log(LocalLog):
             self._remove_files(segment, self.config.file_delete_delay_ms)
         for each in made:
             self._rename_files(each.base, names.SWAP, "")
-        now = self.home.clock.now_ms()
-        new = [Segment(self.home.open_files, self.directory, each.base, each.sizes, now) for each in made]
+        now = self.log_dir.clock.now_ms()
+        new = [Segment(self.log_dir.open_files, self.directory, each.base, each.sizes, now) for each in made]
         self._segments.replace(old, new)
         self._new_names = True
 
     # --- moving to another directory
 
-    @guarded
-    def adopt(self, copied: Copied, epochs: LeaderEpochs) -> None:
+    @handles_io_errors
+    def adopt(self, copied: CopiedSegment, epochs: LeaderEpochs) -> None:
         """A copy of another log's next closed segment becomes the last one of this.
 
         Its files lie in the directory under `.cleaned` names, synced. `epochs` are those of the other log.
@@ -379,7 +416,9 @@ class Log(LocalLog):
             (self._writable or self._make_writable()).become_inactive()
         # Crash in the middle: recovery removes what has its `.cleaned` name still, and makes indexes that are lost.
         self._rename_files(copied.base, names.CLEANED, "")
-        segment = Segment(self.home.open_files, self.directory, copied.base, copied.sizes, self.home.clock.now_ms())
+        segment = Segment(
+            self.log_dir.open_files, self.directory, copied.base, copied.sizes, self.log_dir.clock.now_ms()
+        )
         self._segments.add(segment)
         self.arriving_bytes = 0
         if is_replaced:
@@ -394,7 +433,7 @@ class Log(LocalLog):
             self._snapshots.add(copied.base)
         self._store_epochs(epochs.truncate_to(self.end_offset))
 
-    @guarded
+    @handles_io_errors
     def load_producers(self, at: Offset, *, has_snapshot: bool) -> None:
         """Where only files came in: what is known of producers at an offset.
 
@@ -404,13 +443,13 @@ class Log(LocalLog):
             self._snapshots.add(at)
         self.producers = self._snapshots.state_at(at, self._segments, self.start_offset)
 
-    @guarded
+    @handles_io_errors
     def go_on_at(self, offset: Offset) -> None:
         """The next record is to have this offset or a larger one: those between were compacted away."""
         self._roll(offset)
         self.end_offset = offset
 
-    @guarded
+    @handles_io_errors
     def follow(self, other: "Log") -> None:
         """What is known of the other log's records beside themselves holds for these, which are the same."""
         assert self.end_offset == other.end_offset
@@ -421,7 +460,7 @@ class Log(LocalLog):
 
     # --- the end
 
-    @guarded
+    @handles_io_errors
     def close(self, *, sync: bool = True) -> None:
         """Leave the directory as a clean stop does: synced, indexes trimmed, producers in a snapshot.
 

@@ -1,18 +1,22 @@
-"""One log directory: its lock, its identity, its checkpoints, the partitions in it."""
+"""One log directory: its lock, its identity, its checkpoints, the partitions in it, and whether it is offline."""
 
+import heapq
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.model.clock import Clock
 from odradek.model.errors import CorruptFile, NewerVersion, StorageFailed
-from odradek.model.numbers import Offset
+from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.files import Files, Lock, remove_tree, replace_file
 from odradek.storage import checkpoint, clean_shutdown, meta_properties, names
-from odradek.storage.home import Doomed, Home
 from odradek.storage.names import Mark, PartitionDir
+from odradek.storage.open_files import OpenFiles
 from odradek.storage.recovery import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from odradek.storage.log import Log
     from odradek.storage.meta_properties import MetaProperties
 
@@ -39,11 +43,25 @@ class Checkpoints(NamedTuple):
     files: dict[str, Offsets]
 
 
-class LogDir:
-    """An open log directory. It holds the lock from `open` to `close`."""
+class PendingDelete(NamedTuple):
+    """A file or directory under its last name, which is deleted when its time has come."""
 
-    def __init__(self, home: Home, lock: Lock) -> None:
-        self.home = home
+    due: TimestampMs
+    path: str
+    is_dir: bool
+
+
+class LogDir:
+    """A log directory, and what its logs share. Opened by `open`, it holds the lock until `close`."""
+
+    def __init__(self, path: str, open_files: OpenFiles, clock: Clock) -> None:
+        self.path = path
+        self.open_files = open_files
+        self.clock = clock
+        self.offline_reason: str | None = None
+        """Why this directory is not used any more, until it is opened again."""
+        self.on_offline: Callable[[], object] = _do_nothing
+        """Called by any thread when the directory goes offline."""
         self.logs: dict[TopicPartition, Log] = {}
         self.future_logs: dict[TopicPartition, Log] = {}
         self.meta: MetaProperties | None = None
@@ -56,45 +74,64 @@ class LogDir:
         self.log_starts: dict[TopicPartition, Offset] = {}
         self.high_watermarks: dict[TopicPartition, Offset] = {}
         self.cleaned_to: dict[TopicPartition, Offset] = {}
-        self._lock = lock
+        self.has_stale_checkpoints = False
+        """They speak of a partition that was deleted."""
+        self.has_unsynced_names = False
+        """A directory of a partition got another name, and power loss must not bring the old one back."""
+        self._lock: Lock | None = None
+        self._pending_deletes: list[PendingDelete] = []
         self._stored: dict[str, Offsets] = {}
         self._storing = threading.Lock()
         self._taken = self._stored_last = 0
+        self._to_store: dict[int, Checkpoints] = {}
+        """By their number: threads are about to store them."""
         self._made: dict[TopicPartition, int] = {}
         """Partitions that were made, by the last moment before that: what was taken until then is of an older one."""
-        home.store_checkpoints = self.write_checkpoints
 
     @classmethod
-    def open(cls, home: Home, events: list[Event]) -> "LogDir":
+    def open(cls, path: str, open_files: OpenFiles, clock: Clock, events: list[Event]) -> "LogDir":
         """Take the lock and read what the last owner left. Raises DirectoryInUse, CorruptFile or OSError."""
-        log_dir = cls(home, home.open_files.files.lock(f"{home.path}/{names.LOCK}"))
+        log_dir = cls(path, open_files, clock)
+        lock = log_dir._lock = log_dir.files.lock(f"{path}/{names.LOCK}")
         try:
             log_dir._read(events)
         except (OSError, CorruptFile):
-            log_dir._lock.release()
+            lock.release()
             raise
         return log_dir
 
     @property
-    def path(self) -> str:
-        return self.home.path
+    def files(self) -> Files:
+        return self.open_files.files
+
+    # --- online or offline
 
     @property
     def online(self) -> bool:
-        return self.home.failure is None
+        return self.offline_reason is None
 
-    @property
-    def _files(self) -> Files:
-        return self.home.open_files.files
+    def check_online(self) -> None:
+        """Raises StorageFailed where the directory is offline."""
+        if self.offline_reason is not None:
+            raise StorageFailed(f"log directory {self.path} is offline: {self.offline_reason}")
+
+    def take_offline(self, error: OSError | CorruptFile) -> StorageFailed:
+        """A disk that failed once is not trusted with the next write. Returns what the caller is to raise."""
+        if self.offline_reason is None:
+            self.offline_reason = str(error)
+            self.on_offline()
+        return StorageFailed(f"log directory {self.path} failed: {error}")
+
+    # --- opening
 
     def _read(self, events: list[Event]) -> None:
-        self.meta = meta_properties.read(self._files, self.path)
+        self.meta = meta_properties.read(self.files, self.path)
         marker = f"{self.path}/{names.CLEAN_SHUTDOWN}"
-        if self._files.exists(marker):
+        if self.files.exists(marker):
             self.was_clean = True
-            self.broker_epoch = clean_shutdown.parse(self._files.read_whole(marker))
-            self._files.remove(marker)
-            self._files.sync_dir(self.path)  # from here on, a crash is a crash
+            self.broker_epoch = clean_shutdown.parse(self.files.read_whole(marker))
+            self.files.remove(marker)
+            self.files.sync_dir(self.path)  # from here on, a crash is a crash
         for name, offsets in (
             (names.RECOVERY_POINTS, self.recovery_points),
             (names.LOG_STARTS, self.log_starts),
@@ -102,8 +139,8 @@ class LogDir:
             (names.CLEANER_OFFSETS, self.cleaned_to),
         ):
             try:
-                if self._files.exists(f"{self.path}/{name}"):
-                    offsets.update(checkpoint.read_offsets(self._files, f"{self.path}/{name}"))
+                if self.files.exists(f"{self.path}/{name}"):
+                    offsets.update(checkpoint.read_offsets(self.files, f"{self.path}/{name}"))
                     self._stored[name] = dict(offsets)
             except NewerVersion:
                 raise
@@ -115,10 +152,10 @@ class LogDir:
 
     def list_partitions(self, events: list[Event]) -> list[Found]:
         found = []
-        for entry in sorted(self._files.list(self.path)):
+        for entry in sorted(self.files.list(self.path)):
             if not entry.is_dir:
                 if entry.name.endswith(names.TEMP):
-                    self._files.remove(f"{self.path}/{entry.name}")
+                    self.files.remove(f"{self.path}/{entry.name}")
                 continue
             try:
                 parsed: PartitionDir = names.parse_dir_name(entry.name)
@@ -128,6 +165,8 @@ class LogDir:
             if parsed.partition.topic != names.METADATA_TOPIC:
                 found.append(Found(f"{self.path}/{entry.name}", *parsed))
         return found
+
+    # --- checkpoints
 
     def changed_checkpoints(self) -> Checkpoints:
         """Recovery points, log starts, high watermarks and how far logs are clean, where that changed since."""
@@ -139,33 +178,44 @@ class LogDir:
             names.CLEANER_OFFSETS: {log.partition: log.cleaned_to for log in logs if log.cleaned_to is not None},
         }
         self._taken += 1
+        self._made = {where: number for where, number in self._made.items() if number > self._stored_last}
+        self.has_stale_checkpoints = False
         changed = {name: offsets for name, offsets in now.items() if self._stored.get(name) != offsets}
-        return Checkpoints(self._taken, changed if self.loaded else {})
+        checkpoints = Checkpoints(self._taken, changed if self.loaded else {})
+        if checkpoints.files:
+            self._to_store[checkpoints.number] = checkpoints
+        return checkpoints
 
     def store_checkpoints(self, changed: Checkpoints) -> None:
         """Blocks; may run in another thread."""
         with self._storing:
-            if not self.online or changed.number < self._stored_last:
-                return
             try:
-                for name, taken in changed.files.items():
-                    offsets = self._without_older(taken, changed.number)
-                    checkpoint.write_offsets(self._files, f"{self.path}/{name}", offsets)
-                    self._stored[name] = offsets
-                self._stored_last = changed.number
-                self._made = {where: number for where, number in self._made.items() if number > changed.number}
+                self._store(changed)
             except OSError as error:
-                self.home.fail(error)
+                self.take_offline(error)
+            finally:
+                self._to_store.pop(changed.number, None)
+
+    def _store(self, changed: Checkpoints) -> None:
+        if not self.online or changed.number < self._stored_last:
+            return
+        for name, taken in changed.files.items():
+            offsets = self._without_older(taken, changed.number)
+            checkpoint.write_offsets(self.files, f"{self.path}/{name}", offsets)
+            self._stored[name] = offsets
+        self._stored_last = changed.number
 
     def write_checkpoints(self) -> None:
         self.store_checkpoints(self.changed_checkpoints())
 
     def forget(self, partition: TopicPartition) -> None:
-        """No checkpoint may speak of a partition that is about to be made: it would be that of an older one."""
-        with self._storing:  # what a thread is about to store is stored first
-            self._made[partition] = self._taken
-            is_stored = any(partition in offsets for offsets in self._stored.values())
-        if is_stored:
+        """No checkpoint may speak of a partition that is about to be made: it would be that of an older one.
+
+        Blocks if one may: a partition of the same name was deleted a moment ago.
+        """
+        self._made[partition] = self._taken
+        stored = [self._stored.copy(), *(each.files for each in self._to_store.copy().values())]
+        if any(partition in offsets for files in stored for offsets in files.values()):
             self.write_checkpoints()
 
     def _without_older(self, offsets: Offsets, number: int) -> Offsets:
@@ -174,19 +224,42 @@ class LogDir:
             return offsets
         return {where: offset for where, offset in offsets.items() if self._made.get(where, 0) < number}
 
-    def remove(self, due: list[Doomed]) -> None:
-        """Remove files and directories whose time has come. Blocks; may run in another thread."""
-        for doomed in due:
+    def sync_names(self) -> None:
+        """Make the names of partitions' directories safe. Blocks; may run in another thread. Raises StorageFailed."""
+        self.has_unsynced_names = False  # what is renamed meanwhile may be missed by the sync
+        try:
+            self.files.sync_dir(self.path)
+        except OSError as error:
+            raise self.take_offline(error) from error
+
+    # --- deleting files
+
+    def delete_later(self, path: str, delay_ms: int, *, is_dir: bool = False) -> None:
+        due = TimestampMs(self.clock.now_ms() + delay_ms)
+        heapq.heappush(self._pending_deletes, PendingDelete(due, path, is_dir))
+
+    def take_due_deletes(self, now: TimestampMs) -> list[PendingDelete]:
+        """What is to be deleted now."""
+        due = []
+        while self._pending_deletes and self._pending_deletes[0].due <= now:
+            due.append(heapq.heappop(self._pending_deletes))
+        return due
+
+    def delete(self, due: list[PendingDelete]) -> None:
+        """Delete files and directories whose time has come. Blocks; may run in another thread."""
+        for each in due:
             try:
-                if doomed.is_dir:
-                    remove_tree(self._files, doomed.path)
+                if each.is_dir:
+                    remove_tree(self.files, each.path)
                 else:
-                    self._files.remove(doomed.path)
+                    self.files.remove(each.path)
             except FileNotFoundError:
                 continue  # its directory was deleted meanwhile
             except OSError as error:
-                self.home.fail(error)
+                self.take_offline(error)
                 return
+
+    # --- the end
 
     def close(self, broker_epoch: int) -> None:
         """A clean stop: logs closed, checkpoints written, and the file that says so last of all."""
@@ -196,9 +269,9 @@ class LogDir:
                 self.write_checkpoints()
             if self.online and self.loaded:
                 data = clean_shutdown.pack(broker_epoch)
-                replace_file(self._files, f"{self.path}/{names.CLEAN_SHUTDOWN}", data)
+                replace_file(self.files, f"{self.path}/{names.CLEAN_SHUTDOWN}", data)
         except OSError as error:
-            self.home.fail(error)
+            self.take_offline(error)
         except StorageFailed:
             pass  # a log could not be closed, and took the directory out of service: its next owner will recover it
         finally:
@@ -211,7 +284,7 @@ class LogDir:
         for log in logs:
             log.close(sync=not at_once)
         if at_once:
-            self._files.sync_all(self.path)
+            self.files.sync_all(self.path)
             for log in logs:
                 log.was_synced()
 
@@ -219,4 +292,9 @@ class LogDir:
         """Let go of everything as it is; the next owner will recover it."""
         for log in (*self.logs.values(), *self.future_logs.values()):
             log.abandon()
-        self._lock.release()
+        if self._lock is not None:
+            self._lock.release()
+
+
+def _do_nothing() -> None:
+    return

@@ -1,29 +1,25 @@
-"""All log directories of a node: opening them, placing partitions in them, moving, deleting, closing.
+"""All log directories of a node: opening them, creating, moving and deleting logs in them, closing.
 
-One thread owns this and every log in it. A directory that fails goes out of service by itself; the others go on.
+One thread owns this and every log in it. A directory that fails goes offline by itself; the others go on.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from odradek.model.clock import Clock
-from odradek.model.errors import CorruptFile, InvalidConfig, NewerVersion, StorageFailed
+from odradek.model.errors import CorruptFile, InvalidConfig, StorageFailed
 from odradek.model.numbers import Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.files import Files, replace_file
-from odradek.storage import names, partition_metadata, scanner
-from odradek.storage.home import Home
+from odradek.storage import names, partition_metadata
 from odradek.storage.local_log import Jitter, no_jitter
 from odradek.storage.log import Log
-from odradek.storage.log_dir import Found, LogDir
+from odradek.storage.log_dir import LogDir
+from odradek.storage.log_loader import LogLoader, Progress, no_progress
 from odradek.storage.names import Mark
 from odradek.storage.open_files import OpenFiles
-from odradek.storage.recovery import Event, Recovered, Situation, recover
-from odradek.storage.scanner import Report
-
-SCAN_IN_CHILDREN_BYTES = 64 << 20
-"""Below this a scan takes less time than a child takes to start."""
+from odradek.storage.recovery import Event, Situation, recover
 
 PREFERRED_MAX = 10_000
 """Of partitions that are still to be made; beyond that, what was said first is forgotten."""
@@ -43,14 +39,6 @@ class Setting:
     jitter: Jitter = no_jitter
     children: int = 0
     """How many processes may scan after a crash; 0 scans in this one."""
-
-
-Progress = Callable[[str, int, int], None]
-"""Told after each partition: its directory, bytes scanned so far, bytes to scan in all."""
-
-
-def no_progress(_directory: str, _done: int, _all: int) -> None:
-    return
 
 
 class LogDirs:
@@ -99,7 +87,7 @@ class LogDirs:
     def load(self, progress: Progress = no_progress) -> None:
         """Blocks until every log is ready."""
         try:
-            self._load(progress)
+            LogLoader(self, self._open_files, self._setting).load(progress)
         except BaseException:
             self.abandon()
             raise
@@ -111,9 +99,8 @@ class LogDirs:
     # --- opening
 
     def _open_dir(self, path: str) -> None:
-        home = Home(path, self._open_files, self._setting.clock)
         try:
-            self.dirs.append(LogDir.open(home, self.events))
+            self.dirs.append(LogDir.open(path, self._open_files, self._setting.clock, self.events))
         except (OSError, CorruptFile) as error:
             self.unusable.append(path)
             self.events.append(Event("a log directory cannot be used", {"path": path, "reason": str(error)}))
@@ -123,138 +110,6 @@ class LogDirs:
         if len(owners) > 1:
             said = ", ".join(f"{path} is of node {node} in {cluster}" for (cluster, node), path in owners.items())
             raise InvalidConfig(f"log directories of different owners: {said}")
-
-    def _load(self, progress: Progress) -> None:
-        situations: list[tuple[LogDir, Found, Situation]] = []
-        for log_dir in self.dirs:
-            try:
-                for found in log_dir.list_partitions(self.events):
-                    if found.mark is Mark.DELETE:
-                        delay_ms = self._setting.config_of(found.partition.topic).file_delete_delay_ms
-                        log_dir.home.doom(found.path, delay_ms, is_dir=True)
-                    elif found.mark is not Mark.STRAY:
-                        situations.append((log_dir, found, self._situation(log_dir, found)))
-            except OSError as error:
-                self._failed(log_dir, error)
-        situations = self._scan_in_children(situations, progress)
-        for log_dir, found, situation in situations:
-            if log_dir.online:
-                self._load_log(log_dir, found, situation)
-                progress(found.path, 0, 0)
-        for log_dir in self.dirs:
-            log_dir.loaded = True
-            if not log_dir.was_clean:
-                # A recovery point above the end of its log would be believed for what is written there from now on.
-                log_dir.write_checkpoints()
-
-    def _situation(self, log_dir: LogDir, found: Found) -> Situation:
-        config = self._setting.config_of(found.partition.topic)
-        return Situation(
-            directory=found.path,
-            clean=log_dir.was_clean,
-            repaired=False,
-            recovery_point=log_dir.recovery_points.get(found.partition, Offset(0)),
-            log_start=log_dir.log_starts.get(found.partition, Offset(0)),
-            dense=not config.is_compacted,
-            index_interval_bytes=config.index_interval_bytes,
-            producer_expiry_ms=self.producer_expiry_ms,
-            now=self._setting.clock.now_ms(),
-        )
-
-    def _scan_in_children(
-        self, situations: list[tuple[LogDir, Found, Situation]], progress: Progress
-    ) -> list[tuple[LogDir, Found, Situation]]:
-        """After a crash with much to read, let child processes mend the directories first."""
-        sizes: dict[str, int] = {}
-        for log_dir, _, situation in situations:
-            if not situation.clean and log_dir.online:
-                sizes[situation.directory] = self._bytes_to_scan(log_dir, situation)
-        every = sum(sizes.values())
-        if self._setting.children == 0 or every < SCAN_IN_CHILDREN_BYTES:
-            return situations
-        repaired: dict[str, Report] = {}
-
-        def on_report(report: Report) -> None:
-            repaired[report.directory] = report
-            progress(report.directory, sum(sizes[each] for each in repaired), every)
-
-        largest_first = sorted((each for _, _, each in situations), key=lambda each: -sizes.get(each.directory, 0))
-        wanted = [each for each in largest_first if sizes.get(each.directory)]
-        scanner.scan_all(wanted, self._setting.children, on_report)
-        for report in repaired.values():
-            self.events += report.events
-        return [
-            (log_dir, found, replace(each, repaired=each.directory in repaired and not repaired[each.directory].error))
-            for log_dir, found, each in situations
-        ]
-
-    def _bytes_to_scan(self, log_dir: LogDir, situation: Situation) -> int:
-        """About how much lies past the recovery point."""
-        try:
-            entries = sorted(e for e in self._files.list(situation.directory) if e.name.endswith(names.LOG))
-        except OSError as error:
-            self._failed(log_dir, error)
-            return 0
-        parsed = [(names.parse_file_name(entry.name), entry.size) for entry in entries]
-        sizes = [(each[0], size) for each, size in parsed if each]
-        ends = [base for base, _ in sizes[1:]]
-        past = [size for (_, size), end in zip(sizes, ends, strict=False) if end > situation.recovery_point]
-        return sum(past) + (sizes[-1][1] if sizes else 0)
-
-    def _load_log(self, log_dir: LogDir, found: Found, situation: Situation) -> None:
-        try:
-            topic_id = self._read_topic_id(found.path)
-            recovered = recover(self._open_files, situation)
-            log = self._make_log(log_dir, found.path, found.partition, recovered)
-            log.topic_id = topic_id
-            if found.mark is Mark.NONE and not self._wins(log):
-                return
-            if found.mark is Mark.FUTURE and self.future_of(found.partition) is not None:
-                self._set_aside(log)  # there can be one; which of them is begun again does not matter
-                return
-        except (OSError, CorruptFile) as error:
-            self._failed(log_dir, error)
-            return
-        log.advance_high_watermark(log_dir.high_watermarks.get(found.partition, Offset(0)))
-        log.cleaned_to = log_dir.cleaned_to.get(found.partition)
-        target = log_dir.future_logs if found.mark is Mark.FUTURE else log_dir.logs
-        target[found.partition] = log
-        self.events += recovered.events
-
-    def _wins(self, log: Log) -> bool:
-        """A crash in the middle of a move leaves a partition in two directories: the one with more in it counts."""
-        other = self.get(log.partition)
-        if other is None:
-            return True
-        winner, loser = (log, other) if log.end_offset > other.end_offset else (other, log)
-        if loser is other:
-            del self._dir_of(log.partition).logs[log.partition]
-        kept = self._set_aside(loser)
-        fields: dict[str, str | int] = {"partition": str(log.partition), "used": winner.directory, "set_aside": kept}
-        self.events.append(Event("a partition was in two log directories", fields))
-        return winner is log
-
-    def _make_log(self, log_dir: LogDir, path: str, partition: TopicPartition, recovered: Recovered) -> Log:
-        config = self._setting.config_of(partition.topic)
-        return Log(log_dir.home, path, partition, config, recovered, self._setting.jitter)
-
-    def _read_topic_id(self, directory: str) -> str | None:
-        path = f"{directory}/{names.PARTITION_METADATA}"
-        try:
-            return partition_metadata.parse(self._files.read_whole(path), path)
-        except FileNotFoundError:
-            return None
-        except NewerVersion:
-            raise
-        except CorruptFile as error:
-            # Without it Apache Kafka takes the id from the metadata log; with one that is empty it does not start.
-            self._files.remove(path)
-            self.events.append(Event("removed a corrupt partition.metadata", {"reason": str(error)}))
-            return None
-
-    def _failed(self, log_dir: LogDir, error: OSError | CorruptFile) -> None:
-        log_dir.home.fail(error)
-        self.events.append(Event("a log directory failed", {"path": log_dir.path, "reason": str(error)}))
 
     # --- partitions
 
@@ -306,94 +161,80 @@ class LogDirs:
         log_dir.future_logs[partition] = log
         return log
 
-    def promote_future(self, partition: TopicPartition, *, is_assigned: bool) -> Log:
-        """The future log's files become those of the partition's own log, whose old ones are deleted.
+    def exchange_future(self, partition: TopicPartition) -> tuple[Log, Log]:
+        """The partition's log has the files of its future log from now on; the second result has those of before.
 
-        Both hold the same records, and the future log is synced. `is_assigned` says that the metadata names the new
-        directory: then the old one goes first, as with two of one name Apache Kafka would not start, and a future log
-        counts whose directory is named. Without that only the names tell which counts, so that the new one comes first.
+        Both hold the same records. What is left is to `discard` the second and to `give_final_name` to the first.
         """
         source, target = self._dir_of(partition), self._dir_with_future(partition)
-        log, future = source.logs[partition], target.future_logs[partition]
+        log, future = source.logs.pop(partition), target.future_logs.pop(partition)
         log.exchange(future)
-        old = future  # it has the files of before now
-        del source.logs[partition], target.future_logs[partition]
         target.logs[partition] = log
-        if is_assigned:
-            self._delete_log(source, old)
-            self._sync_names(source)  # power loss must not bring the old name back beside the new one
-            self._give_final_name(target, log)
-        else:
-            self._give_final_name(target, log)  # crash from here on: two of that name, see _wins
-            self._delete_log(source, old)
-        return log
+        return log, future
+
+    def discard(self, log: Log) -> None:
+        """Mark the directory of a log that is in no use any more; its files go after file.delete.delay.ms."""
+        name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.DELETE)
+        self._rename(log, f"{log.log_dir.path}/{name}")
+        log.abandon()
+        log.log_dir.has_unsynced_names = log.log_dir.has_stale_checkpoints = True
+        log.log_dir.delete_later(log.directory, log.config.file_delete_delay_ms, is_dir=True)
+
+    def give_final_name(self, log: Log) -> None:
+        """The directory of a future log that became the partition's own gets the partition's name."""
+        self._rename(log, f"{log.log_dir.path}/{log.partition}")
+        log.log_dir.has_unsynced_names = True
 
     def take_future(self, partition: TopicPartition) -> Log:
         """At a start: the future log is the partition's own from now on; one that has its name already is deleted."""
         if self.get(partition) is not None:
             log_dir = self._dir_of(partition)
-            self._delete_log(log_dir, log_dir.logs.pop(partition))
-            self._sync_names(log_dir)
+            self.discard(log_dir.logs.pop(partition))
+            log_dir.sync_names()
         target = self._dir_with_future(partition)
-        self._give_final_name(target, target.future_logs[partition])
         log = target.logs[partition] = target.future_logs.pop(partition)
+        self.give_final_name(log)
+        target.sync_names()
         return log
 
     def delete(self, partition: TopicPartition) -> None:
         """Take a partition out of service at once; its files go after file.delete.delay.ms."""
         if self.future_of(partition) is not None:
             self.delete_future(partition)
-        log_dir = self._dir_of(partition)
-        self._delete_log(log_dir, log_dir.logs.pop(partition))
+        self.discard(self._dir_of(partition).logs.pop(partition))
 
     def delete_future(self, partition: TopicPartition) -> None:
-        """The partition stays where it is."""
-        log_dir = self._dir_with_future(partition)
-        self._delete_log(log_dir, log_dir.future_logs.pop(partition))
-        self._sync_names(log_dir)  # it must not come back beside another one
+        """The partition stays where it is. Sync the names of the directory before another future log is made."""
+        self.discard(self._dir_with_future(partition).future_logs.pop(partition))
 
     def forget_future(self, partition: TopicPartition) -> None:
         """Its directory failed: what is left there is for the next start."""
         self._dir_with_future(partition).future_logs.pop(partition).abandon()
 
-    def _delete_log(self, log_dir: LogDir, log: Log) -> None:
-        name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.DELETE)
-        self._rename(log, f"{log_dir.path}/{name}")
-        log.abandon()
-        log_dir.home.doom(log.directory, log.config.file_delete_delay_ms, is_dir=True)
-
-    def _give_final_name(self, log_dir: LogDir, log: Log) -> None:
-        self._rename(log, f"{log_dir.path}/{log.partition}")
-        self._sync_names(log_dir)
-
-    def _sync_names(self, log_dir: LogDir) -> None:
-        try:
-            self._files.sync_dir(log_dir.path)
-        except OSError as error:
-            raise log_dir.home.fail(error) from error
-
     def set_aside(self, partition: TopicPartition) -> str:
         """A partition that the cluster does not know: kept on disk under another name, which is returned."""
-        return self._set_aside(self._dir_of(partition).logs.pop(partition))
+        return self.rename_to_stray(self._dir_of(partition).logs.pop(partition))
 
     def set_aside_future(self, partition: TopicPartition) -> str:
         """The same for a log that was to take the place of a partition's own."""
-        return self._set_aside(self._dir_with_future(partition).future_logs.pop(partition))
+        return self.rename_to_stray(self._dir_with_future(partition).future_logs.pop(partition))
 
-    def _set_aside(self, log: Log) -> str:
+    def rename_to_stray(self, log: Log) -> str:
+        """Keep the files of a log that is in no use under another name, which is returned."""
         name = names.marked_dir_name(log.partition, self._setting.unique_id(), Mark.STRAY)
         log.close()
-        self._rename(log, f"{log.home.path}/{name}")
+        self._rename(log, f"{log.log_dir.path}/{name}")
         log.abandon()
         return log.directory
 
-    def update_config(self, topic: str) -> None:
-        """The config of a topic changed."""
+    def update_config(self, topic: str, partitions: Iterable[int]) -> None:
+        """The config of a topic with these partitions changed."""
         config = self._setting.config_of(topic)
-        for log_dir in self.dirs:
-            for log in (*log_dir.logs.values(), *log_dir.future_logs.values()):
-                if log.partition.topic == topic:
-                    log.config = config
+        for number in partitions:
+            where = TopicPartition(topic, number)
+            for log in (self.get(where), self.future_of(where)):
+                if log is not None:
+                    log.configure(config)
 
     def _choose_dir(self, path: str | None) -> LogDir:
         online = [each for each in self.dirs if each.online and path in (None, each.path)]
@@ -420,15 +261,22 @@ class LogDirs:
             self._files.make_dir(directory)
             path = f"{directory}/{names.PARTITION_METADATA}"
             replace_file(self._files, path, partition_metadata.pack(topic_id), sync=False)
-            situation = replace(
-                self._situation(log_dir, Found(directory, partition, Mark.NONE)),
+            config = self._setting.config_of(partition.topic)
+            situation = Situation(
+                directory=directory,
                 clean=True,
+                repaired=False,
                 recovery_point=Offset(0),
                 log_start=Offset(0),
+                dense=True,
+                index_interval_bytes=config.index_interval_bytes,
+                producer_expiry_ms=self.producer_expiry_ms,
+                now=self._setting.clock.now_ms(),
             )
-            log = self._make_log(log_dir, directory, partition, recover(self._open_files, situation))
+            recovered = recover(self._open_files, situation)
+            log = Log(log_dir, directory, partition, config, recovered, self._setting.jitter)
         except OSError as error:
-            raise log_dir.home.fail(error) from error
+            raise log_dir.take_offline(error) from error
         log.topic_id = topic_id
         log.mark_new()
         return log
@@ -437,7 +285,7 @@ class LogDirs:
         try:
             log.move_to(directory)
         except OSError as error:
-            raise log.home.fail(error) from error
+            raise log.log_dir.take_offline(error) from error
 
     # --- regular work
 
@@ -448,7 +296,7 @@ class LogDirs:
     def remove_due(self, now: TimestampMs) -> None:
         """Remove files and directories whose time has come."""
         for log_dir in self.dirs:
-            log_dir.remove(log_dir.home.take_due(now))
+            log_dir.delete(log_dir.take_due_deletes(now))
 
     # --- the end
 

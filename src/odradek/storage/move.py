@@ -1,7 +1,7 @@
 """A log on its way into another log directory, while it is written and read.
 
 closed segments -> copied by threads, in order -> Log.adopt -> what came meanwhile -> Log.replicate, on the loop
-  -> both end at the same offset, and what was copied is synced -> the owner has the directories change places
+  -> both end at the same offset, and what was copied is synced -> the owner exchanges the directories
 
 The future log is at every moment a log with the first part of the other's records: a crash leaves both, and the move
 goes on from there.
@@ -13,24 +13,23 @@ from concurrent.futures import Executor
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
-from struct import Struct
 from typing import TypeVar
 
 from odradek.model.numbers import NO_LEADER_EPOCH, Offset
 from odradek.process.files import File, Files
-from odradek.records.batch import LOG_OVERHEAD
 from odradek.storage import names
 from odradek.storage.flush import Flusher
-from odradek.storage.log import Copied, Log
+from odradek.storage.log import CopiedSegment, Log
 from odradek.storage.segment import Segment, Sizes
+from odradek.storage.truncation import start_anew, truncate
 
 T = TypeVar("T")
 
 Spend = Callable[[int], Awaitable[None]]
-"""Told of bytes before they are copied; it may wait."""
+"""Called with a number of bytes before they are copied; it may wait."""
 
 _TURN_BYTES = 4 << 20
-"""Copied by a thread at a time: in between the move can be held back, or ended."""
+"""Copied by a thread at a time: in between the move can be throttled, or ended."""
 _CHUNK_BYTES = 1 << 20
 _TAIL_BYTES = 4 << 20
 """As much is left to the loop. Of more, a segment is made that threads can copy."""
@@ -38,8 +37,6 @@ _BREATH_BYTES = 128 << 10
 """As much the loop copies without serving others in between."""
 _SYNCS_MAX = 3
 """Then so much is left as is written during a sync, however much that is."""
-
-_LENGTH = Struct(">8xi")
 
 
 class Ended(Exception):
@@ -58,38 +55,42 @@ class Move:
 
     @property
     def _files(self) -> Files:
-        return self.future.home.open_files.files
+        return self.future.log_dir.files
 
     async def run(self, flusher: Flusher, spend: Spend) -> None:
         """Until next to nothing is left. Raises Ended, StorageFailed, or OSError where something cannot be copied."""
-        self.line_up()
+        await self._line_up()
         await self._copy_closed(spend)
         while self._bytes_behind() > _TAIL_BYTES:  # for ever, if the log is written faster than it is copied
             active = self.log.segments[-1].base_offset
             if self.future.end_offset > active:
-                self.future.truncate_to(active)  # about to be closed, and closed segments are copied whole
+                await self._truncate(active)  # about to be closed, and closed segments are copied whole
             self.log.roll()
             await self._copy_closed(spend)
         for _ in range(_SYNCS_MAX):
             await self._copy_tail(spend)
             await asyncio.shield(flusher.request(self.future))
-            self._check()
+            self.check()
             if self._bytes_behind() <= _BREATH_BYTES:
                 break
 
-    def line_up(self) -> None:
+    async def _line_up(self) -> None:
         """Cut what the other log has not, or not any more: it is of another time, before a crash."""
         log, future = self.log, self.future
         end = _agreed_end(log, future)
         for segment, following in pairwise(log.segments):
             if segment.base_offset < end < following.base_offset:
                 end = segment.base_offset  # closed segments are copied whole
-        future.truncate_to(end)
-        self._skip_what_is_gone()
+        await self._truncate(end)
+        await self._skip_what_is_gone()
 
-    def finish(self) -> None:
-        """Copy the rest: both logs hold the same then, until the other is written to. Nothing waits in between."""
-        self._skip_what_is_gone()
+    async def _truncate(self, end: Offset) -> None:
+        await truncate({self.future: end}, self._pool)
+        self.check()
+
+    async def catch_up(self) -> None:
+        """Copy the rest. When this returns, both logs hold the same, until something is appended."""
+        await self._skip_what_is_gone()
         while self._copy_some(_TURN_BYTES):
             pass
         if self.future.end_offset < self.log.end_offset:
@@ -99,31 +100,31 @@ class Move:
     # --- closed segments, by threads
 
     async def _copy_closed(self, spend: Spend) -> None:
-        while (segment := self._next_closed()) is not None:
+        while (segment := await self._next_closed()) is not None:
             copied = await self._copy_segment(segment, spend)
-            self._check()
+            self.check()
             self.future.adopt(copied, self.log.epochs)
         active = self.log.segments[-1].base_offset
         if self.future.end_offset <= active:
             has_snapshot = await self._copy_snapshot(active)
-            self._check()
+            self.check()
             self.future.load_producers(active, has_snapshot=has_snapshot)
             if self.future.end_offset < active:
                 self.future.go_on_at(active)
 
-    def _next_closed(self) -> Segment | None:
-        self._skip_what_is_gone()
+    async def _next_closed(self) -> Segment | None:
+        await self._skip_what_is_gone()
         end = self.future.end_offset
         # Compaction may leave a segment that is empty: there is nothing of it to copy, and it would stay the next one.
         return next((each for each in self.log.segments[:-1] if each.base_offset >= end and each.size), None)
 
-    def _skip_what_is_gone(self) -> None:
+    async def _skip_what_is_gone(self) -> None:
         """Retention may be faster than we are."""
-        first = self.log.segments[0].base_offset
-        if self.future.end_offset < first:
-            self.future.start_anew(first)
+        while self.future.end_offset < (first := self.log.segments[0].base_offset):
+            await start_anew(self.future, first, self._pool)
+            self.check()
 
-    async def _copy_segment(self, segment: Segment, spend: Spend) -> Copied:
+    async def _copy_segment(self, segment: Segment, spend: Spend) -> CopiedSegment:
         self.future.arriving_bytes = 0
         sizes = dict.fromkeys(names.SEGMENT_SUFFIXES, 0)
         sources: dict[str, File] = {}
@@ -139,7 +140,7 @@ class Move:
             for source in sources.values():
                 source.close()
         has_snapshot = await self._copy_snapshot(segment.base_offset)
-        return Copied(segment.base_offset, Sizes(*sizes.values()), has_snapshot)
+        return CopiedSegment(segment.base_offset, Sizes(*sizes.values()), has_snapshot)
 
     async def _copy_file(self, source: File, path: str, size: int, spend: Spend) -> None:
         target = self._files.open(path, create=True)
@@ -148,7 +149,7 @@ class Move:
             for at in range(0, size, _TURN_BYTES):
                 turn = min(_TURN_BYTES, size - at)
                 await spend(turn)
-                self._check()
+                self.check()
                 await self._in_thread(partial(_copy, source, target, at, turn))
                 self.future.arriving_bytes += turn
             await self._in_thread(target.sync)
@@ -179,8 +180,8 @@ class Move:
     async def _copy_tail(self, spend: Spend) -> None:
         while (behind := self._bytes_behind()) > 0:
             await spend(min(behind, _BREATH_BYTES))
-            self._check()
-            self._skip_what_is_gone()
+            self.check()
+            await self._skip_what_is_gone()
             if not self._copy_some(_BREATH_BYTES):
                 return
             await asyncio.sleep(0)
@@ -190,7 +191,7 @@ class Move:
         found = self.log.read_stored(self.future.end_offset, bytes_max)
         if found is None:
             return False
-        self.future.replicate(_whole_batches(found.read()))
+        self.future.replicate(memoryview(found.read()))
         return True
 
     def _bytes_behind(self) -> int:
@@ -205,7 +206,8 @@ class Move:
             behind += segment.size
         return behind
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raises Ended where the move is to end."""
         if not self._is_on():
             raise Ended
 
@@ -221,17 +223,6 @@ def _agreed_end(log: Log, future: Log) -> Offset:
             return min(end, until)
         end = entry.start
     return end if future.epochs.latest == NO_LEADER_EPOCH else min(end, future.start_offset)
-
-
-def _whole_batches(data: bytes) -> memoryview:
-    """Without a last batch that is cut."""
-    end = 0
-    while end + LOG_OVERHEAD <= len(data):
-        following = end + LOG_OVERHEAD + _LENGTH.unpack_from(data, end)[0]
-        if following > len(data):
-            break
-        end = following
-    return memoryview(data)[:end]
 
 
 def _copy(source: File, target: File, start: int, size: int) -> None:

@@ -233,24 +233,24 @@ class Segment:
             raise
         return handles
 
-    def truncate_to(self, offset: Offset, now: TimestampMs) -> Offset:
-        """Cut every batch that reaches `offset`; returns the end offset then."""
+    def shorten(self, offset: Offset) -> Offset:
+        """Leave out every batch that reaches `offset`; returns the end offset then. The files are not touched."""
         place = self.find(offset)
-        self.index.truncate_to(offset)
-        self.time_index.truncate_to(offset)
-        if self._txn_index_size or self._txn_index is not None:
-            self.txn_index.truncate_to(offset)
         if place is not None:
-            file = self.log.get()
-            file.truncate(place.position)
-            file.sync()  # power loss must not bring back the old end below what is written after it
             self.size = place.position
             offset = min(offset, place.base_offset)
+        self._first_timestamp = _NOT_LOADED
+        return offset
+
+    def cut_indexes(self, end: Offset, now: TimestampMs) -> None:
+        """Bring the indexes in line with a segment that was shortened to `end`. Not synced: a crash rebuilds them."""
+        self.index.truncate_to(end)
+        self.time_index.truncate_to(end)
+        if self.has_aborted:
+            self.txn_index.truncate_to(end)
         if self.size == 0:
             self.created_ms = now
-        self._first_timestamp = _NOT_LOADED
         self.make_writable()
-        return offset
 
     def _trim(self) -> None:
         """Give back room that was allocated ahead."""

@@ -131,7 +131,7 @@ def test_a_damaged_directory_never_yields_a_wrong_record(
     dirs = open_dirs(disk)
     found = dirs.dirs[0].logs
     if not found:  # out of service, and it said why
-        assert dirs.dirs[0].home.failure
+        assert dirs.dirs[0].offline_reason
         assert any(event.text == "a log directory failed" for event in dirs.events)
         return
     (log,) = found.values()

@@ -46,7 +46,7 @@ class World:
             self.stage.logs.write_checkpoints()  # as DeleteRecords does before it answers
             log.apply_retention(self.disk.clock.now_ms())
         elif step == "begin":
-            self.stage.moves.begin(ORDERS, PATHS[number])
+            await self.stage.moves.begin(ORDERS, PATHS[number])
         elif step == "go on":
             await self._run(number)
         elif step == "finish":

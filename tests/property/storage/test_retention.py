@@ -70,7 +70,7 @@ class Retention(RuleBasedStateMachine):
         wanted = Offset(round(self.log.high_watermark * share))
         if self.log.advance_start(wanted):
             self.deleted = wanted
-            self.dirs.dirs[0].home.store_checkpoints()
+            self.dirs.dirs[0].write_checkpoints()
 
     @rule(kill=st.booleans())
     def restart(self, kill: bool) -> None:

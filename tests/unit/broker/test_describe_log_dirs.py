@@ -51,7 +51,7 @@ def test_a_partition_that_moves_meanwhile_is_in_one_directory(first: str, then: 
     async def story() -> list[tuple[str, bool]]:
         if first != stage.place():
             await stage.move(first)
-        stage.moves.begin(ORDERS, then)
+        await stage.moves.begin(ORDERS, then)
         asked = asyncio.ensure_future(handler.handle(cast("Any", None), DescribeLogDirsRequest(topics=None)))
         await until(lambda: len(pool))
         pool.run_next()

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -86,7 +87,7 @@ def test_a_partition_is_in_another_directory_with_all_that_it_has(stage: MoveSta
     assert len(log.segments) > 3
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         assert directories(disk, "/b") == ["orders-0-future"]
         await stage.run_moves(lambda: b"orders 0 100" in disk.read_whole(f"/b/{checkpoint}"))
         assert b"orders" not in disk.read_whole(f"/a/{checkpoint}")
@@ -214,7 +215,7 @@ def test_it_is_written_all_the_while(disk: FaultyDisk) -> None:
 
     async def story() -> None:
         written, jobs = 60, 0
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         running = asyncio.get_running_loop().create_task(stage.moves.run())
         while stage.place() == "/a":
             await until(lambda: len(pool) or stage.place() == "/b")
@@ -242,7 +243,7 @@ def test_what_is_copied_of_a_segment_can_be_told(disk: FaultyDisk) -> None:
     first = log.segments[0].size
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         future = stage.logs.future_of(ORDERS)
         assert future is not None
         running = asyncio.get_running_loop().create_task(stage.moves.run())
@@ -274,7 +275,7 @@ def test_a_sync_that_is_under_way_when_it_moves(disk: FaultyDisk) -> None:
 
 def test_a_topic_that_is_deleted_meanwhile(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(lambda: disk.used("/b") > 3000)
         stage.delete()
         await stage.run_moves()
@@ -287,11 +288,11 @@ def test_a_topic_that_is_deleted_meanwhile(stage: MoveStage, disk: FaultyDisk) -
 
 def test_another_directory_meanwhile(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(lambda: disk.used("/b") > 3000)
-        stage.moves.begin(ORDERS, "/b")  # it is on its way there
+        await stage.moves.begin(ORDERS, "/b")  # it is on its way there
         assert directories(disk, "/b") == ["orders-0-future"]
-        stage.moves.begin(ORDERS, "/c")
+        await stage.moves.begin(ORDERS, "/c")
         assert directories(disk, "/b") == ["orders-0-delete"]
         await stage.run_moves()
 
@@ -303,8 +304,8 @@ def test_another_directory_before_it_has_begun(stage: MoveStage) -> None:
     """It is asked for twice, and there is one log to write to."""
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
-        stage.moves.begin(ORDERS, "/c")
+        await stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/c")
         await stage.run_moves()
 
     stage.log().roll()
@@ -314,8 +315,8 @@ def test_another_directory_before_it_has_begun(stage: MoveStage) -> None:
 
 def test_to_stay_after_all(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
-        stage.moves.begin(ORDERS, "/a")
+        await stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/a")
         await stage.run_moves()
 
     play(story)
@@ -338,7 +339,7 @@ def test_retention_that_is_faster(stage: MoveStage, disk: FaultyDisk, clock: Man
         return stage.logs.future_of(ORDERS) is None
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(delete_old_records_meanwhile)
 
     play(story)
@@ -347,7 +348,7 @@ def test_retention_that_is_faster(stage: MoveStage, disk: FaultyDisk, clock: Man
 
 def test_a_node_that_stops_and_starts_goes_on(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(lambda: disk.used("/b") > 3000)
 
     play(story)
@@ -376,7 +377,7 @@ def test_what_is_far_behind_when_it_goes_on_within_the_active_segment_is_copied_
         return future is None or future.end_offset > 3
 
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves(is_begun)
 
     play(story)
@@ -428,7 +429,7 @@ def test_a_source_that_cannot_be_read(stage: MoveStage, disk: FaultyDisk) -> Non
 
 def test_a_target_that_fails_is_left_alone(stage: MoveStage, disk: FaultyDisk) -> None:
     async def story() -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         disk.fail_next(Op.RENAME, on="/b/orders-0")
         await stage.run_moves()
 
@@ -436,7 +437,7 @@ def test_a_target_that_fails_is_left_alone(stage: MoveStage, disk: FaultyDisk) -
     assert (stage.place(), stage.numbers()) == ("/a", list(range(100)))
     assert [each.online for each in stage.logs.dirs] == [True, False, True]
     with pytest.raises(StorageFailed):
-        stage.moves.begin(ORDERS, "/b")
+        stage.begin("/b")
 
 
 # --- what is refused
@@ -444,12 +445,12 @@ def test_a_target_that_fails_is_left_alone(stage: MoveStage, disk: FaultyDisk) -
 
 def test_refusals(stage: MoveStage, disk: FaultyDisk) -> None:
     with pytest.raises(LogDirNotFound):
-        stage.moves.begin(ORDERS, "/d")
+        stage.begin("/d")
     with pytest.raises(InvalidTopic):
-        stage.moves.begin(TopicPartition("x" * 214, 0), "/b")
+        stage.begin("/b", TopicPartition("x" * 214, 0))
     stage.logs.unusable.append("/e")
     with pytest.raises(StorageFailed):
-        stage.moves.begin(ORDERS, "/e")
+        stage.begin("/e")
     meta = stage.logs.dirs[1].meta
     assert meta is not None
     assert meta.directory_id is not None
@@ -460,18 +461,18 @@ def test_refusals(stage: MoveStage, disk: FaultyDisk) -> None:
     )
     commit_now(stage.metadata, (change,))
     with pytest.raises(InvalidReplicaAssignment):
-        stage.moves.begin(ORDERS, "/b")
+        stage.begin("/b")
     assert directories(disk, "/b") == []
 
 
 def test_a_partition_that_is_still_to_come(stage: MoveStage) -> None:
     for path in ("/b", "/c"):
         with pytest.raises(UnknownTopicOrPartition):
-            stage.moves.begin(PAYMENTS, path)
+            stage.begin(path, PAYMENTS)
     stage.logs.create(PAYMENTS, "Kq6pOCYTQtqkJn4sW6DLcw")
     log = stage.logs.get(PAYMENTS)
     assert log is not None
-    assert log.home.path == "/c"
+    assert log.log_dir.path == "/c"
 
 
 def test_a_cleaning_that_is_under_way_is_thrown_away(disk: FaultyDisk) -> None:
@@ -483,7 +484,7 @@ def test_a_cleaning_that_is_under_way_is_thrown_away(disk: FaultyDisk) -> None:
 
     async def begin_a_move_meanwhile(job: Job) -> Outcome:
         outcome = clean(disk, job)
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         return outcome
 
     async def story() -> None:
@@ -549,3 +550,115 @@ def test_nothing_a_second() -> None:
         return loop.time() - begun
 
     assert 60 <= virtual_time.run(story()) < 61
+
+
+def test_the_loop_waits_for_no_sync(disk: FaultyDisk) -> None:
+    with ThreadPoolExecutor(2, thread_name_prefix="disk") as pool:
+        stage = MoveStage(disk, pool=pool)
+        stage.create()
+        stage.fill(0, 100)
+        stage.log().advance_start(Offset(7))  # inside a segment, which only a checkpoint remembers
+
+        async def story() -> None:
+            disk.syncs_by.clear()
+            await stage.moves.begin(ORDERS, "/c")
+            await stage.moves.begin(ORDERS, "/b")
+            await stage.run_moves()
+
+        play(story)
+        assert (stage.place(), stage.named(), stage.numbers()) == ("/b", "/b", list(range(7, 100)))
+        assert disk.syncs_by.total() > 5
+        assert "MainThread" not in disk.syncs_by
+
+
+def test_what_is_appended_in_the_last_step_waits_for_its_end(stage: MoveStage) -> None:
+    log, flusher = stage.log(), stage.broker.flusher
+    waited: list[str] = []
+
+    def look() -> bool:
+        if log.is_held:
+            stage.fill(log.end_offset, log.end_offset + 1)
+            stage.logs.update_config("orders", (0,))  # it changes nothing about that
+            assert log.durable_end < log.end_offset
+            done = flusher.request(log)
+            done.add_done_callback(lambda _: waited.append(log.directory))
+        return stage._is_quiet()
+
+    async def story() -> None:
+        await stage.moves.begin(ORDERS, "/b")
+        await stage.run_moves(look)
+        await until(lambda: not flusher._syncing)
+
+    play(story)
+    assert len(waited) > 5
+    assert set(waited) == {"/b/orders-0"}
+    assert log.durable_end == log.end_offset
+    assert stage.numbers() == list(range(log.end_offset))
+
+
+@pytest.mark.parametrize("turns", range(16))
+def test_a_partition_that_is_sent_elsewhere_in_the_last_step(stage: MoveStage, turns: int) -> None:
+    log = stage.log()
+
+    async def story() -> None:
+        await stage.moves.begin(ORDERS, "/b")
+        moving = asyncio.get_running_loop().create_task(stage.run_moves(lambda: stage.place() == "/c"))
+        await until(lambda: log.is_held)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await stage.moves.begin(ORDERS, "/c")
+        await moving
+        await stage.run_moves()
+
+    play(story)
+    assert (stage.place(), stage.named(), stage.log()) == ("/c", "/c", log)
+    assert stage.numbers() == list(range(100))
+    stage.fill(100, 101)
+    assert not log.is_held
+    stage.close()
+    again = MoveStage(stage.disk)
+    assert (again.place(), again.numbers()) == ("/c", list(range(101)))
+
+
+@pytest.mark.parametrize("turns", range(16))
+def test_a_topic_that_is_deleted_in_the_last_step(stage: MoveStage, disk: FaultyDisk, turns: int) -> None:
+    log = stage.log()
+
+    async def story() -> None:
+        await stage.moves.begin(ORDERS, "/b")
+        moving = asyncio.get_running_loop().create_task(stage.run_moves())
+        await until(lambda: log.is_held)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        stage.delete()
+        await moving
+
+    play(story)
+    assert stage.logs.get(ORDERS) is None
+    assert {name for path in PATHS for name in directories(disk, path)} == {"orders-0-delete"}
+    stage.close()
+    assert MoveStage(disk).logs.get(ORDERS) is None
+
+
+@pytest.mark.parametrize("turns", range(16))
+def test_a_node_that_stops_in_the_last_step_ends_it_first(stage: MoveStage, turns: int) -> None:
+    """Or else the metadata would name a directory without what is acknowledged when nothing is held any more."""
+    log = stage.log()
+
+    async def story() -> None:
+        await stage.moves.begin(ORDERS, "/b")
+        running = asyncio.get_running_loop().create_task(stage.moves.run())
+        await until(lambda: log.is_held)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        assert not log.is_held
+        stage.fill(log.end_offset, log.end_offset + 1)
+
+    play(story)
+    assert (stage.place(), stage.named()) == ("/b", "/b")
+    stage.close()
+    again = MoveStage(stage.disk)
+    assert (again.place(), again.numbers()) == ("/b", list(range(101)))

@@ -6,6 +6,7 @@ directory. It does not start where two have the name.
 """
 
 import asyncio
+from functools import partial
 from random import Random
 
 import pytest
@@ -15,6 +16,7 @@ from odradek.model.numbers import Offset
 from odradek.model.topic_partition import TopicPartition
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.opening import MetadataSetting
+from odradek.storage.log import Log
 from odradek.storage.names import Mark, parse_dir_name
 from support.clock import ManualClock
 from support.disk import FaultyDisk, disks_after_death
@@ -35,6 +37,10 @@ def a_node_with_records() -> FaultyDisk:
     return disk
 
 
+def _is_settled(log: Log) -> bool:
+    return log.durable_end == log.end_offset
+
+
 class Writer:
     """Moves the partition to /b, and writes while it moves. Knows what was acknowledged."""
 
@@ -47,22 +53,35 @@ class Writer:
         asyncio.run(self._act(MoveStage(disk)))
 
     async def _act(self, stage: MoveStage) -> None:
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         self._write(stage)
 
+        turns = 0
+
         def write_on() -> bool:
-            if self.acknowledged < COUNT + 12:
+            nonlocal turns
+            turns += 1
+            if turns % 4 == 0 or not _is_settled(stage.log()):  # at any moment, and most of all in the last step
                 self._write(stage)
-            return stage.logs.future_of(ORDERS) is None
+            return stage.log().directory == "/b/orders-0" and _is_settled(stage.log())
 
         await stage.run_moves(write_on)
         self._write(stage)
 
     def _write(self, stage: MoveStage) -> None:
-        stage.fill(self.acknowledged, self.acknowledged + 1)
+        log = stage.log()
+        stage.fill(log.end_offset, log.end_offset + 1)
+        if not _is_settled(log):  # in the last step of the move, as for flush.messages=1
+            synced = stage.broker.flusher.request(log)
+            synced.add_done_callback(partial(self._synced, log.end_offset))
+            return
         if self._sync:
-            stage.log().sync()
-        self.acknowledged += 1
+            log.sync()
+        self.acknowledged = log.end_offset
+
+    def _synced(self, end: int, synced: "asyncio.Future[None]") -> None:
+        if not synced.cancelled() and synced.exception() is None:
+            self.acknowledged = max(self.acknowledged, end)
 
 
 def plain_and_future(disk: FaultyDisk) -> tuple[list[str], list[str]]:
@@ -145,10 +164,10 @@ def test_a_name_in_the_metadata_that_came_too_early() -> None:
     """Apache Kafka names the new directory before it has everything: what the old one has more is not lost."""
     disk = a_node_with_records()
     stage = MoveStage(disk)
-    stage.moves.begin(ORDERS, "/b")
+    stage.begin("/b")
     future = stage.logs.future_of(ORDERS)
     assert future is not None
-    stage.moves._assign(ORDERS, stage.logs.dirs[1])
+    stage.moves._assign_now(ORDERS, stage.logs.dirs[1])
     assert metadata_names(disk) == "/b"
     disk.crash()
     again = MoveStage(disk)
@@ -161,7 +180,7 @@ def test_a_copy_of_another_past_is_cut() -> None:
     """The future log has records that the partition's own lost in a crash, and others took their offsets."""
     disk = a_node_with_records()
     stage = MoveStage(disk)
-    stage.moves.begin(ORDERS, "/b")
+    stage.begin("/b")
     future = stage.logs.future_of(ORDERS)
     assert future is not None
     epoch = stage.log().epochs.latest

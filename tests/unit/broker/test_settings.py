@@ -95,3 +95,15 @@ def test_settings_of_a_group_that_only_another_node_takes_are_passed_over(settin
     resources = {ConfigResource(ResourceType.GROUP, "readers"): {"consumer.session.timeout.ms": "1"}}
     strange = Image(configs=Configs(MappingProxyType(resources)))
     assert settings.of_group(strange, "readers") == settings.of_group(EMPTY, "readers")
+
+
+def test_a_topic_with_unknown_and_invalid_overrides_has_a_config(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    own = {"message.format.version": "2.8", "max.compaction.lag.ms": "0", "min.compaction.lag.ms": "9"}
+    resource = ConfigResource(ResourceType.TOPIC, "orders")
+    stored = Image(configs=Configs(MappingProxyType({resource: MappingProxyType(own)})))
+    for _ in range(2):
+        config = settings.of_named_topic(stored, "orders")
+        assert (config.retention_ms, config.min_compaction_lag_ms) == (7_200_000, 9)
+    assert [vars(each)["config"] for each in caplog.records] == ["message.format.version", "max.compaction.lag.ms"]

@@ -158,7 +158,7 @@ def test_what_was_not_synced_is_never_seen() -> None:
         stage.disk.fail_next(Op.SYNC, on=".log")
         await stage.sync()
         assert stage.seen == (1, 1)
-        assert stage.dirs.dirs[0].home.failure is not None
+        assert stage.dirs.dirs[0].offline_reason is not None
         assert stage.plain.has_ended
         assert stage.committed.has_ended
         with pytest.raises(StorageFailed):
@@ -206,7 +206,7 @@ def test_a_log_that_is_deleted_during_a_sync_shows_nothing_more() -> None:
         assert (stage.seen, stage.heard, len(stage.pool)) == ((0, 0), (0, 0), 0)
 
     stage = tell(story)
-    assert stage.dirs.dirs[0].home.failure is None
+    assert stage.dirs.dirs[0].offline_reason is None
 
 
 def test_one_who_leads_no_more_settles_nothing() -> None:
@@ -242,7 +242,7 @@ def test_a_log_that_moves_during_a_sync_shows_what_was_synced_where_it_is_now(do
         stage.create()
         partition = Partition(stage.log(), LeaderEpoch(0), disk.clock, Flusher(pool))
         partition.produce(batch("a"))
-        stage.moves.begin(ORDERS, "/b")
+        await stage.moves.begin(ORDERS, "/b")
         await stage.run_moves()
         assert stage.place() == "/b"
         assert partition.log.high_watermark == 0

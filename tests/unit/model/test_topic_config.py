@@ -192,3 +192,19 @@ def test_kinds_have_the_numbers_of_describe_configs() -> None:
         "CLASS": 8,
         "PASSWORD": 9,
     }
+
+
+def test_stored_overrides_that_do_not_count_are_named() -> None:
+    texts = {"message.format.version": "2.8", "retention.ms": "soon", "segment.ms": "5", "internal.segment.bytes": "9"}
+    config, ignored = TopicConfig.parse_stored(texts, TopicConfig(retention_ms=7))
+    assert (config.retention_ms, config.segment_ms, config.segment_bytes) == (7, 5, 9)
+    assert sorted(ignored) == ["message.format.version", "retention.ms"]
+    assert "no setting" in ignored["message.format.version"]
+    assert "soon" in ignored["retention.ms"]
+
+
+def test_stored_overrides_that_contradict_each_other_are_kept() -> None:
+    config, ignored = TopicConfig.parse_stored({"min.compaction.lag.ms": "9", "max.compaction.lag.ms": "8"})
+    assert (config.min_compaction_lag_ms, config.max_compaction_lag_ms, ignored) == (9, 8, {})
+    with pytest.raises(InvalidConfig):
+        config.check()

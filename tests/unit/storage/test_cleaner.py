@@ -189,7 +189,7 @@ def test_segments_that_retention_took_meanwhile_do_not_come_back(house: House) -
         put(log, ("later", "1"))
         close_segment(log)
         log.advance_start(Offset(6))
-        log.apply_retention(log.home.clock.now_ms())
+        log.apply_retention(log.log_dir.clock.now_ms())
         return outcome
 
     house.run = run

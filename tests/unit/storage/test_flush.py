@@ -269,7 +269,7 @@ def test_files_are_kept_open_while_a_sync_needs_them(disk: FaultyDisk, log: Log)
         waiting = flusher.request(log)
         log.advance_high_watermark(Offset(5))
         log.advance_start(Offset(5))
-        log.apply_retention(log.home.clock.now_ms())  # takes the files out of the log meanwhile
+        log.apply_retention(log.log_dir.clock.now_ms())  # takes the files out of the log meanwhile
         await let_others_run()
         await run(pool)
         await waiting

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -238,3 +239,26 @@ def test_it_runs_until_it_is_cancelled(house: House) -> None:
     dirs = open_dirs(house.disk, "/a", "/b", given=setting(CONFIG, house.clock))
     assert dirs.events == []
     assert log_of(dirs, ORDERS).start_offset == 1
+
+
+def test_checkpoints_forget_a_deleted_partition_soon_so_that_another_is_made_without_a_sync(house: House) -> None:
+    log = house.logs[0]
+    append(log, "a")
+    log.sync()
+    house.dirs.write_checkpoints()
+    house.disk.syncs_by.clear()
+    house.dirs.delete(log.partition)
+    house.do(house.keeping.remove())
+    assert b"orders 0" not in house.disk.read_whole("/a/recovery-point-offset-checkpoint")
+    house.dirs.create(log.partition, TOPIC_ID, "/a")
+    assert house.disk.syncs_by.total() > 0
+    assert "MainThread" not in house.disk.syncs_by
+
+
+def test_a_partition_is_made_while_a_thread_writes_checkpoints(house: House) -> None:
+    log_dir = house.dirs.dirs[0]
+    with log_dir._storing:  # as that thread has it
+        making = Thread(target=house.dirs.create, args=(TopicPartition("new", 0), TOPIC_ID, "/a"), daemon=True)
+        making.start()
+        making.join(10)
+        assert house.dirs.get(TopicPartition("new", 0)) is not None

@@ -152,9 +152,13 @@ def test_a_follower_takes_what_is_whole_before_what_is_not(log: Log) -> None:
     for cut in (1, 30, 61, len(second) - 1):
         fresh = log.end_offset
         stamp(first, fresh, LeaderEpoch(0))
-        with pytest.raises(CorruptBatch):
-            log.replicate(memoryview(bytes(first) + bytes(second)[:cut]))
-        assert log.end_offset == fresh + 1
+        assert log.replicate(memoryview(bytes(first) + bytes(second)[:cut])) == fresh + 1
+    second[-1] ^= 1
+    fresh = log.end_offset
+    stamp(first, fresh, LeaderEpoch(0))
+    with pytest.raises(CorruptBatch):
+        log.replicate(memoryview(bytes(first) + bytes(second)))
+    assert log.end_offset == fresh + 1
 
 
 def test_a_follower_of_a_cleaned_log_leaves_the_same_gaps(log: Log) -> None:

@@ -300,7 +300,7 @@ def test_a_config_that_changed_is_that_of_the_log(disk: FaultyDisk) -> None:
     orders, payments = log_of(dirs), log_of(dirs, PAYMENTS)
     future = dirs.create_future(ORDERS, TOPIC_ID, "/b")
     configs["orders"] = replace(SMALL, segment_bytes=5000)
-    dirs.update_config("orders")
+    dirs.update_config("orders", range(9))
     assert [log.config.segment_bytes for log in (orders, future, payments)] == [5000, 5000, 1000]
 
 
@@ -458,6 +458,15 @@ def start_move(dirs: LogDirs) -> None:
             future.replicate(memoryview(data.read()))
 
 
+def promote(dirs: LogDirs) -> Log:
+    """As where the metadata does not name directories."""
+    log, old = dirs.exchange_future(ORDERS)
+    dirs.give_final_name(log)
+    log.log_dir.sync_names()
+    dirs.discard(old)
+    return log
+
+
 def test_a_future_log_takes_the_place_of_the_partition(disk: FaultyDisk, clock: ManualClock) -> None:
     dirs = open_all(disk)
     for number in range(30):
@@ -465,7 +474,7 @@ def test_a_future_log_takes_the_place_of_the_partition(disk: FaultyDisk, clock: 
     start_move(dirs)
     assert log_of(dirs).directory == "/a/orders-0"
     assert names_in(disk, "/b") == [f"orders-0.{1:032x}-future"]
-    log = dirs.promote_future(ORDERS, is_assigned=False)
+    log = promote(dirs)
     assert log is log_of(dirs)
     assert log.directory == "/b/orders-0"
     append(log, "30")
@@ -487,7 +496,7 @@ def test_a_future_log_is_found_again(disk: FaultyDisk) -> None:
         dirs = open_all(disk)
         assert values(log_of(dirs)) == ["a"]
         assert values(dirs.dirs[1].future_logs[ORDERS]) == ["a"]
-    dirs.promote_future(ORDERS, is_assigned=False)
+    promote(dirs)
     assert values(log_of(dirs)) == ["a"]
 
 
@@ -499,11 +508,11 @@ def test_a_crash_in_a_promotion_loses_nothing(disk: FaultyDisk, power_loss: bool
     start_move(dirs)
     dirs.close()
 
-    def promote(tried: FaultyDisk) -> None:
-        append(open_all(tried).promote_future(ORDERS, is_assigned=False), "30")
+    def promote_and_append(tried: FaultyDisk) -> None:
+        append(promote(open_all(tried)), "30")
 
     places = set()
-    for left in disks_after_death(disk, promote):
+    for left in disks_after_death(disk, promote_and_append):
         for seed in range(20) if power_loss else (None,):
             tried = left.copy()
             if seed is not None:

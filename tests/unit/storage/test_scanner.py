@@ -9,8 +9,9 @@ import pytest
 
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.files import OsFiles
-from odradek.storage import log_dirs, scanner
-from odradek.storage.log_dirs import LogDirs, no_progress
+from odradek.storage import log_loader, scanner
+from odradek.storage.log_dirs import LogDirs
+from odradek.storage.log_loader import no_progress
 from odradek.storage.open_files import OpenFiles
 from odradek.storage.recovery import Situation
 from support.logs import append, log_of, open_dirs, setting, values
@@ -47,12 +48,12 @@ def crashed(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def children(monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(log_dirs, "SCAN_IN_CHILDREN_BYTES", 0)
+    monkeypatch.setattr(log_loader, "SCAN_IN_CHILDREN_BYTES", 0)
     return 2
 
 
 def open_copy(
-    crashed: Path, name: str, children: int, progress: log_dirs.Progress = no_progress
+    crashed: Path, name: str, children: int, progress: log_loader.Progress = no_progress
 ) -> tuple[LogDirs, Path]:
     top = crashed.parent / name
     shutil.copytree(crashed, top)

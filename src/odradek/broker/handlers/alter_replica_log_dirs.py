@@ -20,7 +20,7 @@ class AlterReplicaLogDirs:
     def __init__(self, moves: Moves) -> None:
         self._moves = moves
 
-    def handle(self, _call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
+    async def handle(self, _call: Call, request: AlterReplicaLogDirsRequest) -> AlterReplicaLogDirsResponse:
         """A partition comes once in the answer, and of several directories for it the last one counts."""
         wanted = {
             TopicPartition(topic.name, index): each.path
@@ -31,7 +31,7 @@ class AlterReplicaLogDirs:
         results: dict[str, list[AlterReplicaLogDirPartitionResult]] = {}
         for where, path in wanted.items():
             result = AlterReplicaLogDirPartitionResult(
-                partition_index=where.partition, error_code=self._begin(where, path)
+                partition_index=where.partition, error_code=await self._begin(where, path)
             )
             results.setdefault(where.topic, []).append(result)
         return AlterReplicaLogDirsResponse(
@@ -41,9 +41,9 @@ class AlterReplicaLogDirs:
             )
         )
 
-    def _begin(self, where: TopicPartition, path: str) -> int:
+    async def _begin(self, where: TopicPartition, path: str) -> int:
         try:
-            self._moves.begin(where, path)
+            await self._moves.begin(where, path)
         except BrokerError as error:
             return error.code
         return ErrorCode.NONE

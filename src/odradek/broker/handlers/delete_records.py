@@ -62,7 +62,7 @@ class DeleteRecords:
 
     async def _checkpoint(self, logs: Iterable[Log]) -> None:
         """A start inside a segment is in no other file: without this, a crash would bring the records back."""
-        homes = {log.home.path for log in logs}
+        homes = {log.log_dir.path for log in logs}
         loop = asyncio.get_running_loop()
         for log_dir in list(self._logs.dirs):
             if log_dir.path in homes:
@@ -74,7 +74,7 @@ def _result(index: int, outcome: Log | BrokerError) -> DeleteRecordsPartitionRes
     try:
         if isinstance(outcome, BrokerError):
             raise outcome
-        outcome.home.check()  # the checkpoint may have failed
+        outcome.log_dir.check_online()  # the checkpoint may have failed
     except BrokerError as error:
         return DeleteRecordsPartitionResult(partition_index=index, low_watermark=NO_OFFSET, error_code=error.code)
     return DeleteRecordsPartitionResult(partition_index=index, low_watermark=outcome.start_offset)

@@ -52,7 +52,7 @@ class DescribeLogDirs:
         """None where the directory has failed."""
         path = _absolute(log_dir.path)
         try:
-            log_dir.home.check()
+            log_dir.check_online()
             # A disk that hangs must not hold up everybody else.
             usage = await asyncio.get_running_loop().run_in_executor(self._pool, shutil.disk_usage, path)
         except (StorageFailed, OSError):

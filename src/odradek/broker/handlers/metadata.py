@@ -72,11 +72,11 @@ class Metadata:
         return self._by_name(names, operations, makes_them_for=call if create else None)
 
     def _all_topics(self, operations: int) -> tuple[MetadataResponseTopic, ...]:
-        topics, lost = self._broker.image.topics, self._broker.lost
-        told, told_lost, told_operations, answer = self._all
-        if told is not topics or told_lost is not lost or told_operations != operations:
+        topics, offline = self._broker.image.topics, self._broker.offline
+        told, told_offline, told_operations, answer = self._all
+        if told is not topics or told_offline is not offline or told_operations != operations:
             answer = tuple(self._topic(topic, operations) for topic in topics)
-            self._all = (topics, lost, operations, answer)
+            self._all = (topics, offline, operations, answer)
         return answer
 
     def _by_id(self, asked: Sequence[MetadataRequestTopic], operations: int) -> tuple[MetadataResponseTopic, ...]:

@@ -146,7 +146,7 @@ class Cleaner:
     def _may_be_cleaned(self, log: Log) -> bool:
         where = log.partition
         is_free = where not in self._busy and where not in self._failed and self._logs.future_of(where) is None
-        return is_free and self._damaged.get(where) is not log and log.home.failure is None
+        return is_free and self._damaged.get(where) is not log and log.log_dir.offline_reason is None
 
     async def _clean(self, chosen: Plan) -> None:
         log = chosen.log
@@ -169,8 +169,10 @@ class Cleaner:
                 logger.warning("a log was not compacted", extra={**fields, "reason": str(error)})
         finally:
             self._busy.discard(log.partition)
-            if log.home.failure is None:  # else a swap may have failed half way: only recovery can tell what counts
-                discard(log.home.open_files.files, chosen.job.directory)
+            if (
+                log.log_dir.offline_reason is None
+            ):  # else a swap may have failed half way: only recovery can tell what counts
+                discard(log.log_dir.files, chosen.job.directory)
 
     async def _outcome_of(self, job: Job) -> Outcome:
         task = asyncio.current_task()
@@ -195,11 +197,11 @@ class Cleaner:
 
     async def _make_safe(self, log: Log) -> None:
         """Only then may a checkpoint say that the log is clean."""
-        files = log.home.open_files.files
+        files = log.log_dir.files
         try:
             await asyncio.get_running_loop().run_in_executor(self._pool, files.sync_dir, log.directory)
         except OSError as error:
-            raise log.home.fail(error) from error
+            raise log.log_dir.take_offline(error) from error
 
 
 def discard(files: Files, directory: str) -> None:
