@@ -317,8 +317,8 @@ _ASKED: Mapping[E, Sequence[tuple[Ask, str]]] = {
     ],
     E.FENCED_MEMBER_EPOCH: [
         (
-            beating(member_id="there", member_epoch=9, instance_id="one"),
-            "greater member epoch (9) than the one known ... must abandon all its partitions and rejoin",
+            beating(member_id="there", member_epoch=1000, instance_id="one"),
+            "greater member epoch (1000) than the one known ... must abandon all its partitions and rejoin",
         ),
     ],
     E.UNRELEASED_INSTANCE_ID: [

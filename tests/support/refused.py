@@ -336,7 +336,7 @@ async def describing_consumer_group(ask: Asker) -> Refusal:
 
 
 def beating(**fields: Any) -> Ask:
-    """In a group whose one member is `there`, which is a static one and in epoch 1."""
+    """In a group whose one member is `there`, a static one. Its epoch rises with each question."""
 
     async def ask_for_it(ask: Asker) -> Refusal:
         group_id = await group_of(ask, "beating")
