@@ -1,8 +1,9 @@
 """A node's logs and metadata on a disk in memory, for stories about partitions that move between its directories."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Executor
+from typing import Any, NoReturn
 
 from odradek.broker.broker import Broker
 from odradek.broker.moves import MoveLimits, Moves
@@ -10,6 +11,7 @@ from odradek.broker.replicas import Replicas
 from odradek.controller import brokers, topics
 from odradek.controller.brokers import Registration
 from odradek.controller.context import Context
+from odradek.controller.service import ActiveController
 from odradek.controller.topics import Doomed, NewTopic
 from odradek.metadata.image import Endpoint, Image
 from odradek.metadata.uuids import from_text, to_text
@@ -24,6 +26,7 @@ from odradek.storage.flush import Flusher
 from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs
 from odradek.storage.open_files import OpenFiles
+from odradek.wire.schema import Message
 from support.disk import Died, FaultyDisk
 from support.logs import ORDERS, SMALL, append, setting, values
 from support.metadata import a_publisher, commit_now
@@ -38,11 +41,47 @@ async def _spend(_size: int) -> None:
     await asyncio.sleep(0)
 
 
+def _run_at_once(work: Coroutine[Any, Any, None]) -> None:
+    """What waits for nothing."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    raise AssertionError("it waits")
+
+
+class _Log:
+    """The metadata log of a stage, as the controller uses it."""
+
+    def __init__(self, stage: "MoveStage") -> None:
+        self._stage = stage
+
+    @property
+    def latest(self) -> Image:
+        return self._stage.metadata.latest
+
+    async def commit(self, records: Sequence[Message]) -> Image:
+        if self._stage.has_started:
+            return await self._stage.metadata.commit(records)
+        return commit_now(self._stage.metadata, records) if records else self.latest
+
+
+class _NoQuotas:
+    def account(self, _client: object, *, is_strict: bool) -> NoReturn:
+        raise AssertionError(f"no client asks: {is_strict=}")
+
+
+async def _no_hosts(hosts: frozenset[str]) -> frozenset[str]:
+    return frozenset() & hosts
+
+
 class MoveStage:
     """A node that has started on the disk, and leads what it found there."""
 
     def __init__(self, disk: FaultyDisk, config: TopicConfig = SMALL, pool: Executor | None = None) -> None:
         self.disk = disk
+        self.has_started = False
+        """Before, what is committed is synced at once: there may be no loop yet."""
         pool = AtOncePool() if pool is None else pool  # an empty one of another kind is false
         machine = Machine(files=disk, clock=disk.clock)
         identity = take_identity(machine, PATHS, NODE_ID)
@@ -60,8 +99,13 @@ class MoveStage:
         self.logs.load()
         self.broker = Broker(NODE_ID, identity.cluster_id, Flusher(pool))
         commit_now(self.metadata, brokers.unfence(self.metadata.latest, NODE_ID, self._epoch, self._context).records)
-        self.moves = Moves(self.broker, self.logs, self.metadata, self._epoch, pool, MoveLimits(_spend, lambda: 2))
-        self.moves.settle(self.metadata.image)
+        controller = ActiveController(
+            log=_Log(self), context_of=lambda _: self._context, mutations=_NoQuotas(), unknown_hosts=_no_hosts
+        )
+        self.broker.begin(self.metadata.image)
+        self.moves = Moves(self.broker, self.logs, controller, self._epoch, pool, MoveLimits(_spend, lambda: 2))
+        _run_at_once(self.moves.settle(self.metadata.image))
+        self.has_started = True
         replicas = Replicas(self.broker, self.logs, disk.clock)
         listeners = [
             MetadataListener("metadata cache", self.broker.change, self.broker.begin),

@@ -31,13 +31,16 @@ _STACK_DEPTH = 25
 _run = asyncio.Handle._run
 
 ALLOWED = {
-    # Nobody is served yet, or any more.
-    "odradek.server.node.Node._start": "logs are read, recovered after a crash, and led",
-    "odradek.server.node.Node._make_the_rest": "Apache Kafka's tools miss logs that were not made yet",
-    "odradek.server.node.Node._close": "the shutdown is recorded, and every log is synced",
+    # At the start, before a node listens.
+    "odradek.storage.log_dirs.LogDirs.load": "logs are opened, and recovered after a crash",
+    "odradek.quorum.metadata_log.MetadataLog.open": "the metadata log is read",
+    "odradek.broker.replicas.Replicas._begin_to_lead": "partitions are led whose end a crash left unsynced",
+    # At the stop, when nobody is served any more.
+    "odradek.server.node.Node._close": "Apache Kafka's tools miss logs that were not made yet",
+    "odradek.quorum.metadata_log.MetadataLog.close": "the metadata log is synced",
+    "odradek.storage.log_dirs.LogDirs.close": "every log is synced",
     "concurrent.futures.thread.ThreadPoolExecutor.shutdown": "a stop waits for what threads for the disk have begun",
     # Still to be mended.
-    "odradek.broker.partition._fit": "batches of clients are inflated on the loop where a rule asks for their records",
     "odradek.server.coordinators.Coordinators._lead": "the logs of a coordinators' topic are made at once, 50 of them,"
     " when the first client looks for one: once in the life of a cluster",
 }

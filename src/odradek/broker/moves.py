@@ -25,22 +25,28 @@ from functools import partial
 from typing import NamedTuple
 
 from odradek.broker.broker import Broker
-from odradek.controller import directories
-from odradek.controller.directories import Assigned, InDirectory
+from odradek.broker.refusal import raise_refusal
+from odradek.controller.controller import Controller
+from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.controller.errors import InvalidReplicaAssignment
-from odradek.controller.result import ControllerResult
 from odradek.metadata.features import DIRECTORIES
 from odradek.metadata.image import Image
 from odradek.metadata.uuids import from_text, to_text
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, InvalidTopic, StorageFailed, UnknownTopicOrPartition
 from odradek.model.topic_partition import TopicPartition
-from odradek.quorum.metadata_log import MetadataLog
 from odradek.storage.log import Log
 from odradek.storage.log_dir import LogDir
 from odradek.storage.log_dirs import LogDirs
 from odradek.storage.move import Ended, Move, Spend
 from odradek.storage.names import NAME_MAX, Mark, marked_dir_name
+from odradek.wire.messages.assign_replicas_to_dirs import (
+    AssignReplicasToDirsRequest,
+    AssignReplicasToDirsResponse,
+    DirectoryData,
+    PartitionData,
+    TopicData,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -68,14 +74,14 @@ class Moves:
         self,
         broker: Broker,
         logs: LogDirs,
-        metadata: MetadataLog,
+        controller: Controller,
         broker_epoch: int,
         pool: Executor,
         limits: MoveLimits,
     ) -> None:
         self._broker = broker
         self._logs = logs
-        self._metadata = metadata
+        self._controller = controller
         self._broker_epoch = broker_epoch
         self._pool = pool
         self._limits = limits
@@ -86,7 +92,7 @@ class Moves:
 
     # --- at a start
 
-    def settle(self, image: Image) -> None:
+    async def settle(self, image: Image) -> None:
         """Before partitions are led: what moves were in when the node ended. Those that can go on do so with `run`.
 
         Where the metadata names the new directory, what lies there counts, unless it is less than what lies in the old
@@ -94,9 +100,9 @@ class Moves:
         """
         for log_dir in self._logs.dirs:
             for where, future in list(log_dir.future_logs.items()):
-                self._settle(image, where, future, log_dir)
+                await self._settle(image, where, future, log_dir)
 
-    def _settle(self, image: Image, where: TopicPartition, future: Log, log_dir: LogDir) -> None:
+    async def _settle(self, image: Image, where: TopicPartition, future: Log, log_dir: LogDir) -> None:
         topic = image.topics.get(where.topic)
         if topic is None or where.partition not in topic.partitions or future.topic_id not in (None, to_text(topic.id)):
             kept = self._logs.set_aside_future(where)
@@ -110,7 +116,7 @@ class Moves:
                 self._logs.take_future(where)
                 logger.info("a move that was almost done is done", extra={"partition": str(where), "to": log_dir.path})
                 return
-            self._assign_now(where, log.log_dir)
+            await self._assign(where, log.log_dir)
         if log is not None:
             self._waiting.put_nowait(where)
 
@@ -262,28 +268,21 @@ class Moves:
 
     async def _assign(self, where: TopicPartition, log_dir: LogDir) -> bool:
         """Have the metadata name the directory; False where it has no names for directories."""
-        decision = self._assignment(where, log_dir)
-        if decision is not None:
-            await self._metadata.commit(decision.records)
-        return decision is not None
-
-    def _assign_now(self, where: TopicPartition, log_dir: LogDir) -> None:
-        """The same at a start. Blocks."""
-        decision = self._assignment(where, log_dir)
-        if decision is not None:
-            self._metadata.commit_now(decision.records)
-
-    def _assignment(self, where: TopicPartition, log_dir: LogDir) -> ControllerResult[tuple[Assigned, ...]] | None:
-        image = self._metadata.latest
+        image = self._broker.image
         topic, directory = image.topics.get(where.topic), _id_of(log_dir)
         if image.metadata_version < DIRECTORIES or directory is None or topic is None:
-            return None
-        replica = InDirectory(topic.id, where.partition, directory)
-        decision = directories.assign(image, self._broker.node_id, self._broker_epoch, [replica])
-        for outcome in decision.response:
-            if outcome.error is not None:
-                raise outcome.error
-        return decision
+            return False
+        moved = TopicData(topic_id=topic.id, partitions=(PartitionData(partition_index=where.partition),))
+        request = AssignReplicasToDirsRequest(
+            broker_id=self._broker.node_id,
+            broker_epoch=self._broker_epoch,
+            directories=(DirectoryData(id=directory, topics=(moved,)),),
+        )
+        response = await self._controller.ask(request, ControllerRequestContext(version=0))
+        assert isinstance(response, AssignReplicasToDirsResponse)
+        raise_refusal(response.error_code)
+        raise_refusal(response.directories[0].topics[0].partitions[0].error_code)
+        return True
 
     async def _checkpoint(self) -> None:
         for log_dir in list(self._logs.dirs):

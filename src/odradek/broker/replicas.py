@@ -55,6 +55,11 @@ class Replicas:
                 fields = {"count": len(self._broker.offline)}
                 logger.error("partitions may be in a log directory that cannot be used", extra=fields)
         self._is_fenced = self._fenced_in(image)
+        if not self._is_fenced:
+            self._begin_to_lead(image)
+
+    def _begin_to_lead(self, image: Image) -> None:
+        """All that is ours to lead. The broker has just been unfenced, and serves nobody yet."""
         for topic in image.topics:
             for number in topic.partitions:
                 self._take(topic, number)
@@ -74,7 +79,10 @@ class Replicas:
 
     def change(self, delta: Delta, image: Image) -> None:
         """Told of every committed batch of metadata."""
-        self._is_fenced = self._fenced_in(image)
+        was_fenced, self._is_fenced = self._is_fenced, self._fenced_in(image)
+        if was_fenced and not self._is_fenced:
+            self._begin_to_lead(image)
+            return
         for topic in delta.topics.deleted:
             for number in topic.partitions:
                 self._drop(TopicPartition(topic.name, number))

@@ -172,12 +172,6 @@ class MetadataLog:
         self._publisher.check()
         return self.image
 
-    def commit_now(self, records: Sequence[Message]) -> Image:
-        """The same with a sync that blocks: for a start, while nobody is served."""
-        self._append(records)
-        self._sync()
-        return self.image
-
     def _sync(self) -> None:
         """Commit what is appended. Blocks: for opening and closing."""
         if self._pending:

@@ -115,12 +115,12 @@ class Node:
         moves = Moves(
             broker,
             directories.logs,
-            log,
+            controller,
             lifecycle.broker_epoch,
             pool,
             move_limits_of(identity.node_id, directories.logs, log, settings),
         )
-        moves.settle(log.image)
+        await moves.settle(log.image)
         replicas = Replicas(broker, directories.logs, machine.clock)
         stack.push_async_callback(self._close, log, directories, replicas, lifecycle)
         tasks = await stack.enter_async_context(Tasks(self._fail))
@@ -175,7 +175,6 @@ class Node:
         )
         publisher.begin(listeners, log.image)
         await lifecycle.unfence(log.image.offset)
-        replicas.make_all()
         OfflineLogDirs(broker, directories.logs.dirs, directories.metadata, self._fail).watch()
         self._listen(listener, broker)
         upkeep.begin(tasks, housekeeping, log_settings, replicas, moves, listener)

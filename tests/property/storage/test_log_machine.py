@@ -83,6 +83,8 @@ class LogMachine(RuleBasedStateMachine):
         self.disk = FaultyDisk("/data", clock=self.clock)
         self.history = [State((), 0, 0)]
         self.high_watermark = 0
+        self.reopened_end = 0
+        """The log forgets, when it is closed, that a transaction below this was decided above the high watermark."""
         self.epoch = 0
         self.start_most = 0
         """The largest log start ever: below it, leader epochs are not known any more."""
@@ -219,6 +221,7 @@ class LogMachine(RuleBasedStateMachine):
             self.known_from = max(self.known_from, self.now.start)
         self.history.append(self.now.cut(offset, first_base))
         self.high_watermark = min(self.high_watermark, self.now.end)
+        self.reopened_end = min(self.reopened_end, self.now.end)
 
     @rule(share=FRACTION)
     def advance_start(self, share: float) -> None:
@@ -382,6 +385,7 @@ class LogMachine(RuleBasedStateMachine):
         """The log must be one of the `allowed` states, or what is left of it, but not end before any of them does."""
         # After a cut below the stored start, and a death before the new one is stored, the log starts where that says.
         stored_start = self.stored_start()
+        stored_high_watermark = self.stored(names.HIGH_WATERMARKS)
         self.open()
         log = self.log
         found = [batch for segment in log.segments for batch in self.batches_of(segment.path(names.LOG), segment.size)]
@@ -404,12 +408,16 @@ class LogMachine(RuleBasedStateMachine):
             raise AssertionError(f"the log holds {[batch.head[:3] for batch in found]}, which it never held")
         whole = tuple(batch for batch in state.batches if batch.head.last_offset < end)
         self.history.append(State(whole, log.start_offset, end))
-        self.high_watermark = end
+        self.high_watermark = max(log.start_offset, min(stored_high_watermark, end))
+        self.reopened_end = end
         self.known_from = log.start_offset
 
     def stored_start(self) -> int:
-        offsets = checkpoint.read_offsets(self.disk, f"/data/{names.LOG_STARTS}")
-        return next(iter(offsets.values()), Offset(0))
+        return self.stored(names.LOG_STARTS)
+
+    def stored(self, file: str) -> Offset:
+        """What a checkpoint says of the log."""
+        return next(iter(checkpoint.read_offsets(self.disk, f"/data/{file}").values()), Offset(0))
 
     def batches_of(self, path: str, size: int) -> list[Batch]:
         content = self.disk.read_whole(path)[:size]
@@ -537,7 +545,7 @@ class LogMachine(RuleBasedStateMachine):
             head = batch.head
             if head.is_control:
                 first = open_txns.pop(head.producer_id, None)
-                if first is not None and head.last_offset >= self.high_watermark:
+                if first is not None and head.last_offset >= max(self.high_watermark, self.reopened_end):
                     undecided.append(first)
             elif head.is_transactional:
                 open_txns.setdefault(head.producer_id, head.base_offset)

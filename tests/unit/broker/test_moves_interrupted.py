@@ -17,6 +17,7 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.opening import MetadataSetting
 from odradek.storage.log import Log
+from odradek.storage.log_dir import LogDir
 from odradek.storage.names import Mark, parse_dir_name
 from support.clock import ManualClock
 from support.disk import FaultyDisk, disks_after_death
@@ -160,6 +161,10 @@ def test_power_loss_at_every_step_loses_nothing_that_was_synced() -> None:
 # --- what others leave
 
 
+async def assign(stage: MoveStage, log_dir: LogDir) -> None:
+    assert await stage.moves._assign(ORDERS, log_dir)
+
+
 def test_a_name_in_the_metadata_that_came_too_early() -> None:
     """Apache Kafka names the new directory before it has everything: what the old one has more is not lost."""
     disk = a_node_with_records()
@@ -167,7 +172,7 @@ def test_a_name_in_the_metadata_that_came_too_early() -> None:
     stage.begin("/b")
     future = stage.logs.future_of(ORDERS)
     assert future is not None
-    stage.moves._assign_now(ORDERS, stage.logs.dirs[1])
+    asyncio.run(assign(stage, stage.logs.dirs[1]))
     assert metadata_names(disk) == "/b"
     disk.crash()
     again = MoveStage(disk)

@@ -19,7 +19,14 @@ from odradek.process.files import OsFiles
 from odradek.storage.flush import Flusher
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
-from odradek.wire.records.metadata import PartitionRecord, RemoveTopicRecord, TopicRecord
+from odradek.wire.records.metadata import (
+    BrokerRegistrationChangeRecord,
+    PartitionChangeRecord,
+    PartitionRecord,
+    RegisterBrokerRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
 from odradek.wire.schema import Message
 from support.clock import ManualClock
 from support.disk import FaultyDisk
@@ -162,3 +169,32 @@ def test_where_each_record_is_synced_a_new_epoch_shows_none_before_that_and_a_ne
     assert (log.high_watermark, log.recovery_point) == (1, 1)
     disk.power_loss()
     assert values(log_of(open_dirs(disk))) == ["a"]
+
+
+# --- fenced
+
+
+def test_a_fenced_broker_leads_nothing_until_it_is_unfenced(stage: Stage) -> None:
+    stage.commit(a_broker(fenced=True))
+    stage.create(30)
+    assert stage.broker.partitions == {}
+    with pytest.raises(UnknownTopicOrPartition):
+        stage.broker.partition("orders", 0)
+    unfenced = BrokerRegistrationChangeRecord(broker_id=ME, broker_epoch=0, fenced=-1)
+    stage.commit(unfenced, *(PartitionChangeRecord(partition_id=n, topic_id=ID, leader=ME) for n in range(30)))
+    assert stage.made == list(range(30)), "all at once: nobody is served yet"
+    assert {each.epoch for each in stage.broker.partitions.values()} == {1}
+
+
+def a_broker(*, fenced: bool) -> RegisterBrokerRecord:
+    return RegisterBrokerRecord(
+        broker_id=ME,
+        incarnation_id=b"i" * 16,
+        broker_epoch=0,
+        end_points=(),
+        features=(),
+        rack=None,
+        fenced=fenced,
+        in_controlled_shutdown=False,
+        log_dirs=(b"d" * 16,),
+    )
