@@ -39,7 +39,7 @@ class DescribeCluster:
         )
 
     def _me(self, call: Call) -> DescribeClusterBroker:
-        host, port = self._broker.address_for(call.connection)
+        host, port = call.client.advertised
         return DescribeClusterBroker(broker_id=self._broker.node_id, host=host, port=port, rack=self._broker.rack)
 
     def _out_of_service(self) -> tuple[DescribeClusterBroker, ...]:

@@ -49,7 +49,7 @@ class Metadata:
         broker = self._broker
         if call.version < _BY_ID_SINCE and any(map(_is_by_id, request.topics or ())):
             return _refusal(request, InvalidRequest(f"topics by id come with version {_BY_ID_SINCE}"))
-        host, port = broker.address_for(call.connection)
+        host, port = call.client.advertised
         me = MetadataResponseBroker(node_id=broker.node_id, host=host, port=port, rack=broker.rack)
         asked_for_cluster = request.include_cluster_authorized_operations and call.version <= _CLUSTER_OPERATIONS_UNTIL
         return MetadataResponse(
