@@ -62,6 +62,7 @@ class Connection:
         "_channel",
         "_client",
         "_framing",
+        "_handler",
         "_held",
         "_loop",
         "_muted",
@@ -83,6 +84,7 @@ class Connection:
         self.local: SocketAddress = channel.local
         self._channel = channel
         self._server = server
+        self._handler = server.handler
         self._loop = asyncio.get_running_loop()
         self._framing = Framing(server.buffers, server.limits, self)
         self._awaits_turn = False
@@ -96,7 +98,7 @@ class Connection:
         self.is_closed = False
         self.is_reading = False
         self.close_reason: str | None = None
-        self._client = server.handler.opened(self)
+        self._client = self._handler.opened(self)
         self._start_reading()
 
     @property
@@ -193,21 +195,21 @@ class Connection:
 
     def _handle_frames(self) -> None:
         """All that are here, until the connection has had its turn."""
-        framing, server, client = self._framing, self._server, self._client
-        request, watch = server.handler.request, server.watch
-        turn_end = watch() + server.limits.turn_s
+        framing, server = self._framing, self._server
+        turn_end = server.watch() + server.limits.turn_s
         framing.is_in_turn = True
         while self._muted is None and not self._held and (frame := framing.next_frame()) is not None:
-            request(client, frame, Reply(framing))
-            if watch() > turn_end and framing.has_begun:
+            self._handler.request(self._client, frame, Reply(framing))
+            if framing.at == len(framing.data):
+                break
+            if server.watch() > turn_end:
                 self.pause()
                 self._end_turn()
                 break
         framing.is_in_turn = False
         if self.is_closed:
             return
-        framing.keep()
-        if framing.is_full:
+        if framing.keep() and framing.is_full:
             self.pause()
         if (framing.outgoing.parts or framing.is_refused) and not self._writing:
             # To send wakes the client, which costs more than all else. If others are answered first, those who wake
@@ -255,7 +257,7 @@ class Connection:
         if done is self._writing:
             self._channel.on_writable(None if done else self._on_writable)
             self._writing = not done
-        if done and framing.refusal is not None:
+        if done and framing.is_refused and framing.refusal is not None:
             self.close(framing.refusal)
 
     def _on_writable(self) -> None:
@@ -288,4 +290,4 @@ class Connection:
         for call in self._when_closed:
             call()
         self._when_closed.clear()
-        self._server.handler.closed(self._client)
+        self._handler.closed(self._client)

@@ -83,13 +83,13 @@ class Reply:
 
 class Framing:
     __slots__ = (
-        "_at",
         "_buffer",
         "_buffers",
-        "_data",
         "_filled",
         "_limits",
         "_total",
+        "at",
+        "data",
         "driver",
         "is_closed",
         "is_in_turn",
@@ -105,12 +105,12 @@ class Framing:
         self._limits = limits
         self.space = buffers.shared
         """Where the next bytes are to be received; then `received` is called."""
-        self._data = _NOTHING
-        """What was received, from `_at` on not looked at: in the shared buffer until `keep` is called."""
-        self._at = 0
+        self.data = _NOTHING
+        """What was received, from `at` on not looked at: in the shared buffer until `keep` is called."""
+        self.at = 0
         self._buffer: bytearray | None = None
         """Of a frame that did not come whole, with its size: `_filled` bytes of `_total` are here. Once all are, it is
-        looked at as `_data`, and `_total` is 0."""
+        looked at as `data`, and `_total` is 0."""
         self._filled = 0
         self._total = 0
         self.replies: list[Reply] = []  # never many; a deque takes 760 bytes, also of a connection that is idle
@@ -131,55 +131,54 @@ class Framing:
             self._continue()
             return
         new = self.space[:count]
-        if self._at < len(self._data):
-            new = memoryview(bytearray(self._data[self._at :]) + new)
-        self._data = new
-        self._at = 0
+        if self.at < len(self.data):
+            new = memoryview(bytearray(self.data[self.at :]) + new)
+        self.data = new
+        self.at = 0
 
     def next_frame(self) -> memoryview | None:
         """The next frame, without its size. None if none has come whole, none may come any more, or a bound is reached.
 
         The view can be written to. It is good until `keep` is called.
         """
-        limits, outgoing = self._limits, self.outgoing
-        if (
-            len(self.replies) >= limits.under_way_max
-            or outgoing.size >= limits.waiting_bytes_max
-            or len(outgoing.parts) >= limits.waiting_parts_max
-            or self.is_refused
-        ):
+        if (self.replies or self.outgoing.parts) and (self.is_refused or self.is_full):
             return None
-        data = self._data
-        start = self._at + _SIZE_BYTES
+        data, at = self.data, self.at
+        start = at + _SIZE_BYTES
         if start > len(data):
             return None
-        (size,) = _SIZE.unpack_from(data, self._at)
+        (size,) = _SIZE.unpack_from(data, at)
         end = start + size
-        if 0 <= size <= limits.frame_bytes_max and end <= len(data):
-            self._at = end
-            return data[start:end]
-        if 0 <= size <= limits.frame_bytes_max:
+        if 0 <= size <= self._limits.frame_bytes_max:
+            if end <= len(data):
+                self.at = end
+                return data[start:end]
             self._begin(_SIZE_BYTES + size)
         else:
-            Reply(self).refuse(f"a frame of {size} bytes; {limits.frame_bytes_max} are allowed")
+            Reply(self).refuse(f"a frame of {size} bytes; {self._limits.frame_bytes_max} are allowed")
         return None
 
-    def keep(self) -> None:
-        """Other connections receive next: what was not looked at leaves the buffer that all share."""
-        if self._at == len(self._data):
-            self._data = _NOTHING
-            self._at = 0
-            if self._buffer is not None and not self._total:
-                self._buffers.give_back(self._buffer)
-                self._buffer = None
-        elif self._data.obj is self._buffers.shared.obj:
-            self._data = memoryview(bytearray(self._data[self._at :]))
-            self._at = 0
+    def keep(self) -> bool:
+        """Other connections receive next: what was not looked at leaves the buffer that all share.
+
+        Returns whether there is any. A part of a frame does not count, unless it is of the frame's size.
+        """
+        if self.at < len(self.data):
+            if self.data.obj is self._buffers.shared.obj:
+                self.data = memoryview(bytearray(self.data[self.at :]))
+                self.at = 0
+            return True
+        self.data = _NOTHING
+        self.at = 0
+        if self._buffer is not None and not self._total:
+            self._buffers.give_back(self._buffer)
+            self._buffer = None
+        return False
 
     @property
     def has_begun(self) -> bool:
         """Whether something is here that was not handed out: a part of a frame, or frames that must wait."""
-        return self._total > 0 or self._at < len(self._data)
+        return self._total > 0 or self.at < len(self.data)
 
     @property
     def is_full(self) -> bool:
@@ -202,19 +201,19 @@ class Framing:
 
     def _begin(self, total: int) -> None:
         """The rest of a frame is still to come: it gets a buffer of its own."""
-        first = self._data[self._at :]
+        first = self.data[self.at :]
         self._buffer = self._buffers.borrow(total, len(first))
         self._buffer[: len(first)] = first
         self._filled, self._total = len(first), total
-        self._at = len(self._data)
+        self.at = len(self.data)
         self.space = memoryview(self._buffer)[len(first) : total]
 
     def _continue(self) -> None:
         buffer, total = self._buffer, self._total
         assert buffer is not None
         if self._filled == total:
-            self._data = memoryview(buffer)[:total]
-            self._at = self._total = 0
+            self.data = memoryview(buffer)[:total]
+            self.at = self._total = 0
             self.space = self._buffers.shared
             return
         if self._filled == len(buffer):
@@ -254,6 +253,6 @@ class Framing:
             release(reply.parts or ())
         self.replies.clear()
         self.outgoing.clear()
-        self._data, self._at = _NOTHING, 0
+        self.data, self.at = _NOTHING, 0
         self._buffer = None
         self._total = 0

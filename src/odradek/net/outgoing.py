@@ -40,37 +40,25 @@ class Outgoing:
 
     def send(self, channel: Channel) -> bool:
         """True when everything is sent, False when the channel takes no more for now; OSError when it is broken."""
+        parts: list[Any] = self.parts
         try:
-            while self.parts:
-                if self._ranges:
-                    self._sent(channel.send_parts(self.parts, self._sent_of_first))
-                elif self._send_bytes(channel):
+            while parts:
+                if self._ranges or (len(parts) > 1 and (self.size > _JOINED_BYTES_MAX or self._sent_of_first)):
+                    self._sent(channel.send_parts(parts, self._sent_of_first))
+                    continue
+                data = parts[0] if len(parts) == 1 else b"".join(parts)
+                count = channel.send(data if not self._sent_of_first else memoryview(data)[self._sent_of_first :])
+                if count == self.size:
+                    parts.clear()
+                    self.size = self._sent_of_first = 0
                     return True
+                self._sent(count)
         except (BlockingIOError, InterruptedError):
             return False
         return True
 
     def clear(self) -> None:
         release(self.parts)
-        self._reset()
-
-    def _send_bytes(self, channel: Channel) -> bool:
-        """Whether all of it was taken."""
-        parts: list[Any] = self.parts  # no ranges
-        if len(parts) == 1:
-            data = parts[0] if not self._sent_of_first else memoryview(parts[0])[self._sent_of_first :]
-            count = channel.send(data)
-        elif self.size <= _JOINED_BYTES_MAX and not self._sent_of_first:
-            count = channel.send(b"".join(parts))
-        else:
-            count = channel.send_parts(parts, self._sent_of_first)
-        if count == self.size:
-            self._reset()
-            return True
-        self._sent(count)
-        return False
-
-    def _reset(self) -> None:
         self.parts.clear()
         self.size = self._ranges = self._sent_of_first = 0
 
