@@ -71,7 +71,7 @@ async def over_ipv4(directory: Path, config: BrokerConfig = CONFIG, **more: Any)
             await client.close()
 
 
-def test_limits_hold_for_an_ipv4_client_of_an_ipv6_listener(tmp_path: Path) -> None:
+def test_limits_hold_for_an_ipv4_client_of_an_ipv6_listener(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = replace(CONFIG, max_connections_per_ip_overrides="127.0.0.1:2")
 
     async def main() -> None:
@@ -80,6 +80,8 @@ def test_limits_hold_for_an_ipv4_client_of_an_ipv6_listener(tmp_path: Path) -> N
             assert await served(client) == [True, False, False]
 
     asyncio.run(main())
+    refused = [vars(each)["ip"] for each in caplog.records if each.message == "refused a connection"]
+    assert refused == ["127.0.0.1"] * 2
 
 
 def test_quotas_of_its_address_hold_for_an_ipv4_client_of_an_ipv6_listener(tmp_path: Path) -> None:

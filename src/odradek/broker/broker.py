@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Leadership(NamedTuple):
-    """Of a partition, as clients are told of it."""
+    """Of a partition, as clients see it in Metadata."""
 
     leader: int
     error: ErrorCode
@@ -26,7 +26,7 @@ class Leadership(NamedTuple):
     eligible: tuple[int, ...]
     """To lead, beside those in sync."""
     offline: tuple[int, ...]
-    """Replicas that nobody can reach."""
+    """Replicas whose log directory is offline."""
 
 
 class Broker:

@@ -86,7 +86,7 @@ class Dispatch:
             if not served.versions[0] <= version <= served.versions[1]:
                 handled = self._handle_unknown(call, served, head)
             else:
-                # Those who take bodies write their answers themselves, and tell no client how long it is to wait.
+                # Handlers of bodies encode their answers themselves, without the throttle time of `times`.
                 handled = served.handle_body(call, head.body) if served.handle_body and times is None else NOT_MINE
                 if handled is NOT_MINE:
                     kind = self._requests.get(head.api_key) or self._load(head.api_key)

@@ -1,4 +1,4 @@
-"""What waits to be sent on a channel: bytes, and ranges of files, which are not read into memory of ours."""
+"""What waits to be sent on a channel: bytes, and ranges of files, which are not read into memory here."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -208,7 +208,7 @@ def test_a_raised_limit_lets_those_in_who_wait() -> None:
 
 
 class Throttle:
-    """Those that are told to wait or to go, by number."""
+    """Some connections wait and some are refused, by number."""
 
     def __init__(self, *, waits: dict[int, int] | None = None, refuses: dict[int, int] | None = None) -> None:
         self.is_set = True
@@ -249,7 +249,7 @@ def test_a_connection_that_comes_too_fast_waits_and_those_behind_it_with_it() ->
     asyncio.run(main())
 
 
-def test_a_connection_that_is_refused_is_closed_after_its_time_and_takes_no_place() -> None:
+def test_a_connection_that_is_refused_is_closed_after_its_time_and_counts_for_nothing() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         echo = Echo()

@@ -213,30 +213,30 @@ def test_idle_connections_are_closed() -> None:
     run(scenario)
 
 
-# --- held back
+# --- muted
 
 
-class Holding(Echo):
-    """Holds a connection back for so many ms when it is asked to."""
+class Muting(Echo):
+    """Mutes a connection for so many ms when it is asked to."""
 
     def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
-        if bytes(frame).startswith(b"hold "):
+        if bytes(frame).startswith(b"mute "):
             connection.mute(int(bytes(frame)[5:]))
         super().request(connection, frame, reply)
 
 
-def test_who_is_held_back_is_answered_at_once_and_heard_after_its_time() -> None:
+def test_a_muted_client_is_answered_at_once_and_heard_after_its_time() -> None:
     async def scenario(_: SocketServer, __: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        writer.write(framed(b"hold 150") + framed(b"in the same piece"))
-        assert await read_frame(reader) == b"hold 150"
+        writer.write(framed(b"mute 150") + framed(b"in the same piece"))
+        assert await read_frame(reader) == b"mute 150"
         writer.write(framed(b"later"))
         assert await read_frame(reader) == b"in the same piece"
         assert loop.time() - began >= 0.149
         assert await read_frame(reader) == b"later"
 
-    run(scenario, Holding())
+    run(scenario, Muting())
 
 
 def test_the_longer_of_two_times_counts() -> None:
@@ -257,7 +257,7 @@ def test_the_longer_of_two_times_counts() -> None:
     run(scenario)
 
 
-def test_who_is_held_back_can_be_closed() -> None:
+def test_a_muted_connection_can_be_closed() -> None:
     async def scenario(
         server: SocketServer, _: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:

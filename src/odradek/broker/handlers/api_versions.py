@@ -60,7 +60,7 @@ def _is_named(request: ApiVersionsRequest) -> bool:
 
 
 def _supported(version: int) -> tuple[SupportedFeatureKey, ...]:
-    """Clients of version 3 fail at a feature whose least level is 0: they are not told of those."""
+    """Clients of version 3 fail at a feature whose least level is 0: these are left out for them."""
     return tuple(
         SupportedFeatureKey(name=name, min_version=levels.least, max_version=levels.most)
         for name, levels in SUPPORTED.items()

@@ -1,4 +1,4 @@
-"""DescribeCluster, versions 0 to 2, for brokers; where controllers are is not told."""
+"""DescribeCluster, versions 0 to 2, for brokers; it does not answer for controllers."""
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call

@@ -71,7 +71,7 @@ class ByteRates:
         return wait_ms
 
     def take_back(self, client: QuotaEntity, size: int) -> None:
-        """Bytes for which a client was told to wait just now, and that are not sent."""
+        """Uncount bytes that were counted just now: the client has to wait for them, so they are not sent."""
         now_ms = self._now_ms()
         rate = self._sensors.of(client, now_ms)
         if rate is not None:
