@@ -25,7 +25,7 @@ from odradek.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from support.clock import ManualClock
-from support.quotas import set_quotas
+from support.quotas import alteration, set_quotas
 from support.raw_client import RawClient
 from support.running_node import node_on
 
@@ -152,13 +152,17 @@ def dead_name_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def test_a_dead_name_server_holds_nobody(tmp_path: Path, dead_name_server: list[str]) -> None:
     hosts = ", ".join(f"host-{number}.example:9" for number in range(20))
-    config = replace(CONFIG, max_connections_per_ip_overrides=f"{hosts}, 127.0.0.1:3")
+    config = replace(CONFIG, max_connections_per_ip_overrides=f"{hosts}, 127.0.0.1:4")
 
     async def main() -> None:
         async with node_on(tmp_path, config=config) as client:
+            waits = await client.another()
+            waits.send(alteration({"ip": "quota.example"}, {"connection_creation_rate": 2}), 1)
             assert await served(client) == [True, True, False]
-            await set_broker(client, "max.connections.per.ip.overrides", f"{hosts}, 127.0.0.1:4")
+            await set_broker(client, "max.connections.per.ip.overrides", f"{hosts}, 127.0.0.1:5")
             assert await served(client) == [True, True, True], "the newest settings hold"
+            await set_quotas(client, {"ip": "127.0.0.1"}, connection_creation_rate=1_000)
+            await waits.close()
             assert await is_served(client)
 
     asyncio.run(main())
