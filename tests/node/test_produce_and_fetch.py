@@ -25,8 +25,9 @@ from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
-from odradek.net.listener import Listener
+from odradek.net.socket_server import SocketServer
 from odradek.process.files import OsFiles
+from odradek.process.sockets import SystemNetwork
 from odradek.process.tasks import Tasks
 from odradek.records.batch import CRC_START, HEAD_SIZE, Codec, parse_head
 from odradek.records.builder import BatchSpec, build_batch
@@ -127,14 +128,14 @@ async def broker_with(
         }
         served[18] = Served(api_versions.VERSIONS, api_versions.ApiVersions(served, broker).handle)
         async with Tasks() as tasks, asyncio.timeout(30):
-            listener = Listener(Dispatch(served, tasks, quotas.requests))
-            host, port = listener.open("127.0.0.1", 0)
+            server = SocketServer(SystemNetwork(), Dispatch(served, tasks, quotas.requests))
+            host, port = server.listen("127.0.0.1", 0).address
             reader, writer = await asyncio.open_connection(host, port)
             try:
                 yield Client(reader, writer), broker, host, port
             finally:
                 writer.close()
-                listener.close()
+                server.close()
     logs.close()
 
 

@@ -16,6 +16,7 @@ from odradek.model.broker_config import BrokerConfig
 from odradek.model.clock import Clock
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import NO_TIMESTAMP, Offset
+from odradek.model.principal import Principal
 from odradek.process.clock import SystemClock
 from odradek.process.machine import Machine
 from odradek.records.builder import BatchSpec, build_batch
@@ -358,7 +359,7 @@ def test_the_quota_that_apache_kafka_left_is_in_force(
 ) -> None:
     """It is alice's. Nobody can say yet that he is she, so the test says it for him."""
     shutil.copytree(golden_data / "clean", tmp_path / "data")
-    monkeypatch.setattr("odradek.broker.dispatch.ANONYMOUS", "alice")
+    monkeypatch.setattr("odradek.broker.client.ANONYMOUS", Principal("User", "alice"))
 
     async def main() -> None:
         directories = (tmp_path / "data" / "d1", tmp_path / "data" / "d2")

@@ -1,11 +1,13 @@
-"""A listener whose handler answers each frame with itself: for tests of connections."""
+"""A server whose handler answers each frame with itself: for tests of connections."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from struct import pack
 
-from odradek.net.connection import Connection, Limits, Reply
-from odradek.net.listener import Admission, Listener
+from odradek.net.connection import Connection
+from odradek.net.framing import Limits, Reply
+from odradek.net.socket_server import Admission, SocketServer
+from odradek.process.sockets import SystemNetwork
 from support.waiting import until
 
 
@@ -19,8 +21,9 @@ class Echo:
         self.opened_count = 0
         self.closed_reasons: list[str | None] = []
 
-    def opened(self, connection: Connection) -> None:
+    def opened(self, connection: Connection) -> Connection:
         self.opened_count += 1
+        return connection
 
     def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
         content = bytes(frame)
@@ -44,31 +47,32 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
 
 
 LIMITS, ADMISSION = Limits(), Admission()
-Scenario = Callable[[Listener, Echo, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Scenario = Callable[[SocketServer, Echo, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 def run(
     scenario: Scenario, handler: Echo | None = None, limits: Limits = LIMITS, admission: Admission = ADMISSION
 ) -> Echo:
-    """A listener on a free port, and one client."""
+    """A server on a free port, and one client."""
     echo = handler or Echo()
 
     async def main() -> None:
-        listener = Listener(echo, admission, limits)
-        host, port = listener.open("127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection(host, port)
+        server = SocketServer(SystemNetwork(), echo, limits)
+        server.change_admission(admission)
+        listener = server.listen("127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*listener.address)
         try:
             async with asyncio.timeout(60):
-                await scenario(listener, echo, reader, writer)
+                await scenario(server, echo, reader, writer)
         finally:
             writer.close()
-            listener.close()
+            server.close()
 
     asyncio.run(main())
     return echo
 
 
-async def one_connection(listener: Listener) -> Connection:
+async def one_connection(server: SocketServer) -> Connection:
     """The first one that was made, once it is there."""
-    await until(lambda: listener.connections)
-    return next(iter(listener.connections))
+    await until(lambda: server.connections)
+    return next(iter(server.connections))

@@ -7,7 +7,6 @@ from odradek.metadata.image import EMPTY, NO_LEADER, Image
 from odradek.metadata.uuids import to_text
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import StorageFailed, UnknownTopicId, UnknownTopicOrPartition
-from odradek.net.connection import Connection
 from odradek.storage.flush import Flusher
 
 if TYPE_CHECKING:
@@ -17,12 +16,9 @@ if TYPE_CHECKING:
     from odradek.metadata.delta import Delta
     from odradek.model.topic_partition import TopicPartition
 
-_Door = tuple[int, bool]
-"""A port, and whether it is one of IPv6."""
-
 
 class Leadership(NamedTuple):
-    """Of a partition, as clients are told of it."""
+    """Of a partition, as clients see it in Metadata."""
 
     leader: int
     error: ErrorCode
@@ -30,7 +26,7 @@ class Leadership(NamedTuple):
     eligible: tuple[int, ...]
     """To lead, beside those in sync."""
     offline: tuple[int, ...]
-    """Replicas that nobody can reach."""
+    """Replicas whose log directory is offline."""
 
 
 class Broker:
@@ -40,7 +36,6 @@ class Broker:
         self.flusher = flusher
         self.image: Image = EMPTY
         """The newest committed metadata; replaced whole, by `begin` and `change`."""
-        self._advertised: dict[_Door, tuple[str, int]] = {}
         self.partitions: dict[TopicPartition, Partition] = {}
         self.make: Callable[[TopicPartition], Partition | None] = _nothing
         """Asked for partitions that are not among these: there may be one whose log is still to be made."""
@@ -90,20 +85,6 @@ class Broker:
         if topic is None:
             raise UnknownTopicId(f"This server does not host this topic ID: {to_text(topic_id)}")
         return topic.name
-
-    def advertise(self, local: tuple[str, int], address: tuple[str, int]) -> None:
-        """Tell clients that connect to `local` another address than that."""
-        self._advertised[_door(local)] = address
-
-    def address_for(self, connection: Connection) -> tuple[str, int]:
-        """Where the client of this connection reaches us."""
-        return self._advertised.get(_door(connection.local), connection.local)
-
-
-def _door(local: tuple[str, int]) -> _Door:
-    """Which listener this is, whatever interface a connection came in on."""
-    host, port = local
-    return port, ":" in host
 
 
 def _nothing(_where: "TopicPartition") -> None:

@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from odradek.broker.client import Client
 from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BadRequest, BrokerError, UnsupportedVersion
-from odradek.net.connection import Connection, Reply
+from odradek.net.framing import Reply
 from odradek.process.guard import Guard, report
 from odradek.wire.apis import APIS
 from odradek.wire.frame import response_frame
@@ -14,12 +15,9 @@ from odradek.wire.schema import Message, has_field, replace
 if TYPE_CHECKING:
     from odradek.broker.quotas.requests import RequestTimes
 
-ANONYMOUS = "ANONYMOUS"
-"""The user of a client that has not said who it is. None can, yet."""
-
 
 class Call(NamedTuple):
-    connection: Connection
+    client: Client
     reply: Reply
     api_key: int
     version: int
@@ -29,11 +27,15 @@ class Call(NamedTuple):
     """Of the request, its head included, in bytes."""
     times: "RequestTimes | None" = None
     """Where the time of requests is counted, if anybody has a quota of it."""
-    user: str = ANONYMOUS
+
+    @property
+    def user(self) -> str:
+        """Whose quotas hold."""
+        return self.client.principal.name
 
     def request_context(self) -> ControllerRequestContext:
         """What the controller is told of the client."""
-        return ControllerRequestContext(self.version, self.client_id, self.user, self.connection.peer[0])
+        return ControllerRequestContext(self.version, self.client_id, self.user, self.client.host)
 
     def respond(self, response: Message | None) -> None:
         """Answer; None where the client expects none."""
@@ -49,14 +51,13 @@ class Call(NamedTuple):
         self.reply.send(response_frame(response, self.version, self.correlation_id))  # type: ignore[arg-type]
 
     def throttled(self, response: Message, wait_ms: int) -> Message:
-        """Hold the client back for a time, and tell it so; of a time that the response has already, the longer counts.
+        """Mute the client for a time, and say so; of a time that the response has already, the longer counts.
 
-        Responses without a word for it are those of APIs for brokers: they are not held back.
+        Responses without a throttle time are those of APIs for brokers: these are not muted.
         """
-        told_ms = getattr(response, "throttle_time_ms", wait_ms)
-        if wait_ms <= told_ms:
+        if wait_ms <= getattr(response, "throttle_time_ms", wait_ms):
             return response
-        self.connection.hold_back(wait_ms)
+        self.client.connection.mute(wait_ms)
         return replace(response, throttle_time_ms=wait_ms)
 
     # --- failures
@@ -99,5 +100,5 @@ class Call(NamedTuple):
             version=self.version,
             client=self.client_id,
             correlation_id=self.correlation_id,
-            peer=self.connection.peer_name,
+            peer=str(self.client.address),
         )

@@ -34,7 +34,7 @@ class Coordinator(Generic[S]):
         What a handler returns. A BrokerError of the command, or of a coordinator that is not there, becomes a refusal.
         """
         ticket = _CallTicket(call, refusal)
-        asked = RequestContext(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
+        asked = RequestContext(ticket, call.version, call.client_id or "", f"/{call.client.host}")
         self._runtime.submit(key, ticket, lambda shard: command(shard, asked))
         return LATER
 
@@ -43,7 +43,7 @@ class Coordinator(Generic[S]):
     ) -> Message:
         """The same for one who waits himself."""
         ticket = _FutureTicket(asyncio.get_running_loop().create_future())
-        asked = RequestContext(ticket, call.version, call.client_id or "", f"/{call.connection.peer[0]}")
+        asked = RequestContext(ticket, call.version, call.client_id or "", f"/{call.client.host}")
         self._runtime.submit(key, ticket, lambda shard: command(shard, asked))
         try:
             return await ticket.outcome

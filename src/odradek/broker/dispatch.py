@@ -7,10 +7,12 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
-from odradek.broker.call import ANONYMOUS, Call
+from odradek.broker.call import Call
+from odradek.broker.client import Client
 from odradek.broker.quotas.requests import RequestTimes, Timed
 from odradek.model.errors import BadRequest, UnsupportedVersion
-from odradek.net.connection import Connection, Reply
+from odradek.net.connection import Connection
+from odradek.net.framing import Reply
 from odradek.process.tasks import Tasks
 from odradek.wire.apis import API_VERSIONS, APIS
 from odradek.wire.codec import decode
@@ -58,15 +60,15 @@ class Dispatch:
         self._requests: dict[int, type[Message]] = {}
         """The messages of APIs that were asked for: one is loaded when it is needed first."""
 
-    def opened(self, connection: Connection) -> None:
-        return
+    def opened(self, connection: Connection) -> Client:
+        return Client(connection)
 
-    def closed(self, connection: Connection) -> None:
-        if connection.close_reason is not None:
-            fields = {"client": connection.peer_name, "reason": connection.close_reason}
+    def closed(self, client: Client) -> None:
+        if client.connection.close_reason is not None:
+            fields = {"client": str(client.address), "reason": client.connection.close_reason}
             logger.warning("closed a connection", extra=fields)
 
-    def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
+    def request(self, client: Client, frame: memoryview, reply: Reply) -> None:
         call = None
         try:
             head = read_request_head(frame)
@@ -77,24 +79,14 @@ class Dispatch:
                 raise BadRequest(f"{len(frame)} bytes of {APIS[head.api_key].name}; {served.bytes_max} are allowed")
             times = self._times if self._times.is_set else None
             version = head.version
-            who = (
-                connection,
-                reply,
-                head.api_key,
-                version,
-                head.correlation_id,
-                head.client_id,
-                len(frame),
-                times,
-                ANONYMOUS,
-            )
-            call = _new(Call, who)
+            about = (client, reply, head.api_key, version, head.correlation_id, head.client_id, len(frame), times)
+            call = _new(Call, about)
             if times is not None:
                 times.begin(call)
             if not served.versions[0] <= version <= served.versions[1]:
                 handled = self._handle_unknown(call, served, head)
             else:
-                # Those who take bodies write their answers themselves, and tell no client how long it is to wait.
+                # Handlers of bodies encode their answers themselves, without the throttle time of `times`.
                 handled = served.handle_body(call, head.body) if served.handle_body and times is None else NOT_MINE
                 if handled is NOT_MINE:
                     kind = self._requests.get(head.api_key) or self._load(head.api_key)
@@ -104,7 +96,7 @@ class Dispatch:
             if times is not None:
                 times.end(call)
         except Exception as error:  # noqa: BLE001 - a bug in one handler must not end the others
-            (call or Call(connection, reply, _UNREAD, 0, 0, None)).fail(error)
+            (call or Call(client, reply, _UNREAD, 0, 0, None)).fail(error)
 
     def _handle_unknown(self, call: Call, served: Served, head: RequestHead) -> Handled:
         """A version that is not served."""

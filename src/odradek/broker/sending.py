@@ -17,5 +17,11 @@ class PinnedSlice:
     def fileno(self) -> int:
         return self._handle.get().fileno()
 
+    def read(self, position: int, size: int) -> bytes:
+        found = self._handle.get().read(size, position)
+        if len(found) < size:
+            raise OSError("a file ended before its range did")
+        return found
+
     def release(self) -> None:
         self._handle.let_go()

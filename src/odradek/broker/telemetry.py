@@ -14,6 +14,7 @@ from crc32c import crc32c
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.client import Client
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import Configs, ResourceType
 from odradek.metadata.uuids import METADATA_TOPIC_ID, is_reserved, to_text
@@ -21,7 +22,6 @@ from odradek.model.client_metrics_config import ClientMetricsConfig
 from odradek.model.clock import Clock
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, CorruptBatch, InvalidConfig, ThrottlingQuotaExceeded, UnsupportedCodec
-from odradek.net.connection import Connection
 from odradek.records.batch import Codec
 from odradek.records.compression import decompress
 from odradek.wire.messages.push_telemetry import PushTelemetryRequest
@@ -45,13 +45,6 @@ class TelemetryTooLarge(BrokerError):
 
 class UnreadableMetrics(BrokerError):
     code = ErrorCode.INVALID_RECORD
-
-
-class Software(NamedTuple):
-    """What a client says it is, when it asks for versions of APIs. A connection has it as its state."""
-
-    name: str = "unknown"
-    version: str = "unknown"
 
 
 class Wanted(NamedTuple):
@@ -99,7 +92,7 @@ class Telemetry:
         self.bytes_max = bytes_max
         self._instances: OrderedDict[bytes, Instance] = OrderedDict()
         """Those that were not heard of for longest first; beyond INSTANCES_MAX these are forgotten."""
-        self._last_of: dict[Connection, bytes] = {}
+        self._last_of: dict[Client, bytes] = {}
         self._seen: Configs | None = None
         self._texts: dict[str, Mapping[str, str]] = {}
         self._version = 0
@@ -156,9 +149,9 @@ class Telemetry:
             found = None
         if found is None or found.version < self._version:
             found = self._made(instance_id, _traits(call, instance_id) if found is None else found.traits)
-            if call.connection not in self._last_of:
-                call.connection.when_closed(partial(self._left, call.connection))
-            self._last_of[call.connection] = instance_id
+            if call.client not in self._last_of:
+                call.client.connection.when_closed(partial(self._left, call.client))
+            self._last_of[call.client] = instance_id
         found.used_ms = now_ms
         self._instances[instance_id] = found
         if len(self._instances) > INSTANCES_MAX:
@@ -169,8 +162,8 @@ class Telemetry:
         wanted = _wanted(self._texts.values(), traits)
         return Instance(wanted, _subscription_id(wanted, instance_id), self._version, traits)
 
-    def _left(self, connection: Connection) -> None:
-        self._instances.pop(self._last_of.pop(connection), None)
+    def _left(self, client: Client) -> None:
+        self._instances.pop(self._last_of.pop(client), None)
 
     def _update(self) -> None:
         """Take notice of subscriptions that were changed."""
@@ -190,15 +183,14 @@ class Telemetry:
 
 def _traits(call: Call, instance_id: bytes) -> Mapping[str, str | None]:
     """What subscriptions are matched with."""
-    software = call.connection.state if isinstance(call.connection.state, Software) else Software()
-    address, port = call.connection.peer
+    client = call.client
     return {
         "client_instance_id": to_text(instance_id),
         "client_id": call.client_id,
-        "client_software_name": software.name,
-        "client_software_version": software.version,
-        "client_source_address": address,
-        "client_source_port": str(port),
+        "client_software_name": client.software_name,
+        "client_software_version": client.software_version,
+        "client_source_address": client.host,
+        "client_source_port": str(client.address.port),
     }
 
 

@@ -20,7 +20,7 @@ class Buffers:
         self.shared = memoryview(bytearray(shared_bytes))
         self._kept: list[bytearray] = []
 
-    def take(self, size: int, received: int) -> bytearray:
+    def borrow(self, size: int, received: int) -> bytearray:
         """A buffer with anything in it, for a frame of `size` bytes of which some are here: larger than those."""
         for number, buffer in enumerate(self._kept):
             if size <= len(buffer) <= 4 * size:
@@ -29,7 +29,7 @@ class Buffers:
 
     def grow(self, full: bytearray, size: int) -> bytearray:
         """A larger buffer for the same frame, with what is in `full`."""
-        larger = self.take(size, len(full))
+        larger = self.borrow(size, len(full))
         larger[: len(full)] = full
         return larger
 

@@ -16,7 +16,7 @@ def look_up(host: str) -> frozenset[str]:
     """Blocks. None where the host has no address, or nobody can tell."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+    except (OSError, ValueError):
         return frozenset()
     return frozenset(filter(None, (parse_address(str(address[0])) for *_, address in found)))
 

@@ -1,8 +1,6 @@
-"""The active controller of a node: what it is given of the node's settings and threads."""
+"""The active controller of a node: what it is given of the node's settings and network."""
 
 import asyncio
-import socket
-from concurrent.futures import Executor
 from functools import partial
 
 from odradek.broker import shown_settings
@@ -12,18 +10,19 @@ from odradek.controller.context import Context
 from odradek.controller.service import ActiveController, RecordLog
 from odradek.metadata.image import Image
 from odradek.process.machine import Machine
+from odradek.process.network import Network
 from odradek.server.node_setting import NodeSetting
 
 
 def controller_of(
-    log: RecordLog, settings: Settings, mutations: MutationRates, pool: Executor, template: Context
+    log: RecordLog, settings: Settings, mutations: MutationRates, network: Network, template: Context
 ) -> ActiveController:
     """`template` has what is no matter of settings that change."""
     return ActiveController(
         log=log,
         context_of=partial(_context_of, settings, template),
         mutations=mutations,
-        unknown_hosts=partial(_unknown_hosts, pool),
+        unknown_hosts=partial(_unknown_hosts, network),
     )
 
 
@@ -45,16 +44,8 @@ def _context_of(settings: Settings, template: Context, image: Image) -> Context:
     )
 
 
-async def _unknown_hosts(pool: Executor, hosts: frozenset[str]) -> frozenset[str]:
-    """Which of the hosts have no address. To ask for a host may take its time: a thread does."""
-    return await asyncio.get_running_loop().run_in_executor(pool, _without_address, hosts)
-
-
-def _without_address(hosts: frozenset[str]) -> frozenset[str]:
-    unknown = []
-    for host in hosts:
-        try:
-            socket.getaddrinfo(host, None)
-        except (OSError, UnicodeError):
-            unknown.append(host)
-    return frozenset(unknown)
+async def _unknown_hosts(network: Network, hosts: frozenset[str]) -> frozenset[str]:
+    """Which of the hosts have no address."""
+    names = tuple(hosts)
+    found = await asyncio.gather(*map(network.resolve, names))
+    return frozenset(name for name, addresses in zip(names, found, strict=True) if not addresses)

@@ -23,13 +23,14 @@ from odradek.broker.settings import Settings
 from odradek.coordinators.runtime import RuntimeServices
 from odradek.metadata.image import Endpoint
 from odradek.model.errors import InvalidConfig, StorageFailed
-from odradek.net.listener import Admission, Listener
+from odradek.net.socket_server import SocketServer
 from odradek.process.machine import Machine
+from odradek.process.network import ListenOptions
 from odradek.process.tasks import Tasks
 from odradek.quorum.formatting import Identity
 from odradek.quorum.metadata_log import MetadataLog
 from odradek.quorum.publisher import MetadataPublisher
-from odradek.server.admission import ConnectionAdmission, addresses_of, limits_of
+from odradek.server.admission import ConnectionAdmission, limits_of, listen_options_of
 from odradek.server.apis import Services, served_by
 from odradek.server.controller import controller_of, template_of
 from odradek.server.coordinators import Coordinators, codec_of
@@ -102,9 +103,9 @@ class Node:
         publisher = MetadataPublisher(self._fail)
         log = self._open_metadata_log(identity, directories, pool, publisher)
         log_settings.follow(directories.logs, log.image)
-        quotas = Quotas(settings.now(log.image), machine.clock, addresses_of)
+        quotas = Quotas(settings.now(log.image), machine.clock)
         controller = controller_of(
-            log, settings, quotas.mutations, pool, template_of(machine, identity.cluster_id, setting)
+            log, settings, quotas.mutations, machine.network, template_of(machine, identity.cluster_id, setting)
         )
         lifecycle = BrokerLifecycle(controller, self._incarnation(identity, directories))
         await lifecycle.register()
@@ -153,13 +154,14 @@ class Node:
             ),
             quotas,
         )
-        listener = Listener(
+        server = SocketServer(
+            machine.network,
             Dispatch(served, tasks, quotas.requests),
-            Admission(),
             limits_of(settings.now(log.image)),
             quotas.connections,
+            machine.clock.monotonic_s,
         )
-        stack.callback(listener.close)
+        stack.callback(server.close)
         upkeep = Upkeep(machine, pool, directories.logs, log, lambda: settings.now(broker.image))
         listeners = listeners_of(
             Hearing(
@@ -168,7 +170,15 @@ class Node:
                 replicas=replicas,
                 coordinators=coordinators,
                 quotas=quotas,
-                admission=ConnectionAdmission(settings, setting.listener_names, handles, listener, quotas.connections),
+                admission=ConnectionAdmission(
+                    settings=settings,
+                    names=setting.listener_names,
+                    handles=handles,
+                    server=server,
+                    rates=quotas.connections,
+                    network=machine.network,
+                    tasks=tasks,
+                ),
                 cordons=Cordons(directories.logs, settings, lifecycle, tasks),
                 upkeep=upkeep,
             )
@@ -176,8 +186,8 @@ class Node:
         publisher.begin(listeners, log.image)
         await lifecycle.unfence(log.image.offset)
         OfflineLogDirs(broker, directories.logs.dirs, directories.metadata, self._fail).watch()
-        self._listen(listener, broker)
-        upkeep.begin(tasks, housekeeping, log_settings, replicas, moves, listener)
+        self._listen(server, listen_options_of(settings.now(log.image)))
+        upkeep.begin(tasks, housekeeping, log_settings, replicas, moves, server)
 
     def _open_metadata_log(
         self, identity: Identity, directories: Directories, pool: Executor, publisher: MetadataPublisher
@@ -200,12 +210,10 @@ class Node:
             rack=self._setting.config.broker_rack,
         )
 
-    def _listen(self, listener: Listener, broker: Broker) -> None:
+    def _listen(self, server: SocketServer, options: ListenOptions) -> None:
         for each in self._setting.listening:
-            local = listener.open(each.host, each.port, each.name)
-            self.addresses.append(local)
-            if each.advertised is not None:
-                broker.advertise(local, each.advertised)
+            listener = server.listen(each.host, each.port, each.name, each.advertised, options)
+            self.addresses.append(listener.address)
 
     def _fail(self, reason: str) -> None:
         if self.failure is None:

@@ -12,7 +12,7 @@ from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image, ResourceType
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.errors import StorageFailed
-from odradek.net.listener import Listener
+from odradek.net.socket_server import SocketServer
 from odradek.process.machine import Machine
 from odradek.process.tasks import Tasks
 from odradek.quorum.metadata_log import MetadataLog
@@ -61,7 +61,7 @@ class Upkeep:
         log_settings: LogSettings,
         replicas: Replicas,
         moves: Moves,
-        listener: Listener,
+        server: SocketServer,
     ) -> None:
         """The tasks of a node that serves."""
         tasks.create_task(log_settings.run(), name="log-settings", is_vital=True)
@@ -69,7 +69,7 @@ class Upkeep:
         tasks.create_task(moves.run(), name="moves", is_vital=True)
         tasks.create_task(housekeeping.run(), name="housekeeping", is_vital=True)
         tasks.create_task(self._cleaner.run(), name="cleaner", is_vital=True)
-        tasks.create_task(_close_idle(listener), name="idle-connections", is_vital=True)
+        tasks.create_task(_close_idle(server), name="idle-connections", is_vital=True)
         tasks.create_task(self._write_snapshots(), name="metadata-snapshots", is_vital=True)
 
     async def _write_snapshots(self) -> None:
@@ -84,10 +84,10 @@ class Upkeep:
                 return  # its directory is lost, and with it the node
 
 
-async def _close_idle(listener: Listener) -> None:
+async def _close_idle(server: SocketServer) -> None:
     while True:
-        await asyncio.sleep(min(_IDLE_CHECK_S, max(_IDLE_CHECK_LEAST_S, listener.idle_ms_max / 4000)))
-        listener.close_idle()
+        await asyncio.sleep(min(_IDLE_CHECK_S, max(_IDLE_CHECK_LEAST_S, server.idle_ms_max / 4000)))
+        server.close_idle()
 
 
 def intervals_of(config: BrokerConfig) -> Intervals:

@@ -14,6 +14,7 @@ from odradek.wire.apis import APIS
 from odradek.wire.codec import decode
 from odradek.wire.header import read_response_head
 from odradek.wire.schema import has_field
+from support.connections import client_at
 from support.failures import collected
 
 
@@ -21,10 +22,6 @@ from support.failures import collected
 def _planted() -> Iterator[None]:
     with collected():
         yield
-
-
-class Connection:
-    peer_name = "127.0.0.1:1234"
 
 
 class Reply:
@@ -40,7 +37,7 @@ class Reply:
 
 
 def call(api_key: int, version: int, reply: Reply) -> Call:
-    return Call(cast("Any", Connection()), cast("Any", reply), api_key, version, 7, "reader")
+    return Call(client_at("127.0.0.1", 1234), cast("Any", reply), api_key, version, 7, "reader")
 
 
 def code_in(reply: Reply, api_key: int, version: int) -> int:

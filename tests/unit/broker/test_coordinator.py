@@ -10,16 +10,12 @@ from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.heartbeat import HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupResponse
 from odradek.wire.schema import Message
+from support.connections import client_at
 from support.coordinator_stage import CoordinatorStage, Recorder, on_stage
 from support.failures import collected
 
 KEY = "b"
 _JOIN_GROUP, _HEARTBEAT = 11, 12
-
-
-class Connection:
-    peer = ("127.0.0.1", 1234)
-    peer_name = "127.0.0.1:1234"
 
 
 class Reply:
@@ -46,7 +42,7 @@ async def test_one_who_cannot_be_answered_keeps_nobody_else_from_his_answer(stag
     coordinator: Coordinator[Recorder] = Coordinator(stage.runtime)
     replies = Reply(), Reply()
     calls = [
-        Call(cast("Any", Connection()), cast("Any", reply), api, 0, 1, "member")
+        Call(client_at("127.0.0.1", 1234), cast("Any", reply), api, 0, 1, "member")
         for reply, api in zip(replies, (_JOIN_GROUP, _HEARTBEAT), strict=True)
     ]
     tickets: list[Any] = []

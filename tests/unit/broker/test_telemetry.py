@@ -1,6 +1,5 @@
 """Metrics of clients: what is wanted of whom, and in which order they may ask and send."""
 
-from collections.abc import Callable
 from itertools import count
 from types import MappingProxyType
 from typing import Any, cast
@@ -10,8 +9,8 @@ import pytest
 from odradek.broker import telemetry as module
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.client import Client
 from odradek.broker.telemetry import (
-    Software,
     Telemetry,
     TelemetryTooLarge,
     UnknownSubscription,
@@ -20,31 +19,20 @@ from odradek.broker.telemetry import (
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import ConfigResource, Configs, Image, ResourceType
 from odradek.model.errors import BrokerError, ThrottlingQuotaExceeded, UnsupportedCodec
+from odradek.process.network import SocketAddress
 from odradek.records.batch import Codec
 from odradek.records.compression import compress
 from odradek.wire.messages.push_telemetry import PushTelemetryRequest
 from odradek.wire.schema import NO_UUID
 from support.clock import ManualClock
+from support.connections import NoConnection, client_at
 
 ID = b"i" * 16
 INTERVAL_MS = 300_000
 
 
-class Client:
-    """A connection, as far as it is looked at."""
-
-    def __init__(self, state: object = None, address: str = "10.0.0.7", port: int = 4711) -> None:
-        self.peer = (address, port)
-        self.state = state
-        self.leave: Callable[[], object] | None = None
-
-    def when_closed(self, call: Callable[[], object]) -> None:
-        assert self.leave is None, "told once"
-        self.leave = call
-
-
 def call(client: Client, client_id: str | None = "reader") -> Call:
-    return Call(cast("Any", client), cast("Any", None), 0, 0, 1, client_id)
+    return Call(client, cast("Any", None), 0, 0, 1, client_id)
 
 
 class Stage:
@@ -53,7 +41,8 @@ class Stage:
         self.broker = Broker(1, "cluster", cast("Any", None))
         self.clock = ManualClock()
         self.telemetry = Telemetry(self.broker, self.clock, lambda: next(numbers).to_bytes(16, "big"), bytes_max=1000)
-        self.client = Client()
+        self.connection = NoConnection(SocketAddress("10.0.0.7", 4711))
+        self.client = client_at(connection=self.connection)
 
     def subscribe(self, **subscriptions: dict[str, str]) -> None:
         resources = {ConfigResource(ResourceType.CLIENT_METRICS, name): each for name, each in subscriptions.items()}
@@ -114,8 +103,8 @@ def test_a_star_is_all_there_is(stage: Stage) -> None:
 )
 def test_what_can_be_matched(stage: Stage, pattern: str) -> None:
     stage.subscribe(one={"metrics": "a.", "match": pattern})
-    client = Client(Software("librdkafka", "2.14.0"))
-    assert stage.ask(client=client).wanted.metrics == ("a.",)
+    stage.client.software_name, stage.client.software_version = "librdkafka", "2.14.0"
+    assert stage.ask().wanted.metrics == ("a.",)
 
 
 def test_a_client_that_says_nothing_of_itself_is_unknown(stage: Stage) -> None:
@@ -225,10 +214,11 @@ def test_nothing_can_be_sent(stage: Stage) -> None:
 
 def test_a_client_is_forgotten_when_it_leaves(stage: Stage) -> None:
     stage.ask()
-    assert stage.client.leave is not None
-    stage.client.leave()
-    stage.client.leave = None
+    (leave,) = stage.connection.closing
+    leave()
+    stage.connection.closing.clear()
     stage.ask()
+    assert len(stage.connection.closing) == 1
 
 
 def test_a_client_that_is_silent_for_long_is_a_new_one(stage: Stage) -> None:

@@ -11,23 +11,26 @@ from struct import pack
 
 import pytest
 
-from odradek.net.connection import Connection, Limits, Reply
-from odradek.net.listener import Admission, Listener
+from odradek.net.connection import Connection
+from odradek.net.framing import Limits, Reply
+from odradek.net.socket_server import Admission, SocketServer
+from odradek.process.sockets import SystemNetwork
 from support.echo import Echo, framed, one_connection, read_frame, run
+from support.file_ranges import RangeOfFile
 from support.waiting import until
 
 
 def test_memory_follows_what_was_sent_and_not_what_was_announced() -> None:
     async def scenario(
-        listener: Listener, echo: Echo, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        server: SocketServer, echo: Echo, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         address = writer.get_extra_info("peername")
         others = [socket.create_connection(address) for _ in range(50)]
-        await until(lambda: len(listener.connections) == 51)
+        await until(lambda: len(server.connections) == 51)
         tracemalloc.start()
         for each in others:
             each.sendall(pack(">i", 100 << 20) + b"x" * 1000)
-        await until(lambda: all(each.has_begun for each in listener.connections if each.peer != _own(writer)))
+        await until(lambda: all(each.has_begun for each in server.connections if each.peer != _own(writer)))
         taken, _ = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         for each in others:
@@ -47,8 +50,10 @@ def _own(writer: asyncio.StreamWriter) -> tuple[str, int]:
 def test_a_large_frame_is_whole_however_its_buffer_grew(size: int) -> None:
     content = os.urandom(size)
 
-    async def scenario(listener: Listener, _: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = await one_connection(listener)
+    async def scenario(
+        server: SocketServer, _: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        connection = await one_connection(server)
         for first in (1, 5, 40_000):
             stream = framed(content) + framed(b"next")
             writer.write(stream[:first])
@@ -61,7 +66,7 @@ def test_a_large_frame_is_whole_however_its_buffer_grew(size: int) -> None:
 
 
 def test_what_is_refused_waits_for_the_answers_before_it() -> None:
-    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def scenario(_: SocketServer, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(framed(b"slow") + framed(b"bad") + framed(b"never looked at"))
         await until(lambda: len(echo.waiting) == 3)
         echo.waiting[1][0].refuse("it is bad")
@@ -82,7 +87,7 @@ def test_nothing_is_handled_behind_what_is_refused() -> None:
             else:
                 super().request(connection, frame, reply)
 
-    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def scenario(_: SocketServer, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(framed(b"slow") + framed(b"bad") + framed(b"behind") + pack(">i", -1))
         await until(lambda: echo.waiting)
         echo.waiting[0][0].send([framed(b"slow")])
@@ -109,10 +114,10 @@ def test_a_client_that_sends_without_end_leaves_the_others_their_turn() -> None:
     handler = Interrupted()
 
     async def scenario(
-        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        server: SocketServer, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         other = socket.create_connection(writer.get_extra_info("peername"))
-        await until(lambda: len(listener.connections) == 2)
+        await until(lambda: len(server.connections) == 2)
         handler.other = other
         writer.write(framed(b"flood") * 4_000)
         for _ in range(4_000):
@@ -126,31 +131,12 @@ def test_a_client_that_sends_without_end_leaves_the_others_their_turn() -> None:
 
 @pytest.mark.parametrize("limits", [Limits(waiting_parts_max=4), Limits(waiting_bytes_max=20), Limits(under_way_max=1)])
 def test_a_tight_limit_only_slows_down(limits: Limits) -> None:
-    async def scenario(_: Listener, __: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def scenario(_: SocketServer, __: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"".join(framed(b"%d" % number) for number in range(500)))
         for number in range(500):
             assert await read_frame(reader) == b"%d" % number
 
     run(scenario, limits=limits)
-
-
-class OpenPart:
-    """A range of a file that is counted while it is held."""
-
-    held = 0
-
-    def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
-        self.position = 0
-        self.size = path.stat().st_size
-        OpenPart.held += 1
-
-    def fileno(self) -> int:
-        return self._file.fileno()
-
-    def release(self) -> None:
-        OpenPart.held -= 1
-        self._file.close()
 
 
 def test_a_client_that_does_not_read_holds_few_files() -> None:
@@ -161,22 +147,22 @@ def test_a_client_that_does_not_read_holds_few_files() -> None:
 
         def request(self, connection: Connection, frame: memoryview, reply: Reply) -> None:
             self.frames.append(bytes(frame))
-            reply.send([b"head", OpenPart(self.path)])
+            reply.send([b"head", RangeOfFile(self.path, 0, 100_000)])
 
     with tempfile.TemporaryDirectory() as root:
         path = Path(root) / "segment"
         path.write_bytes(bytes(100_000))
 
         async def scenario(
-            listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+            server: SocketServer, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         ) -> None:
-            connection = await one_connection(listener)
+            connection = await one_connection(server)
             writer.write(framed(b"fetch") * 500)
             await until(lambda: not connection.is_reading)
-            assert OpenPart.held <= 64 + 1
+            assert RangeOfFile.held <= 64 + 1
             for _ in range(500):
                 await reader.readexactly(100_004)
-            assert OpenPart.held == 0
+            assert RangeOfFile.held == 0
             assert len(echo.frames) == 500
 
         run(scenario, Files(path))
@@ -184,7 +170,7 @@ def test_a_client_that_does_not_read_holds_few_files() -> None:
 
 def test_beyond_the_limit_on_connections_clients_wait_until_one_leaves(caplog: pytest.LogCaptureFixture) -> None:
     async def scenario(
-        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        server: SocketServer, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         address = writer.get_extra_info("peername")
         waiting = [await asyncio.open_connection(*address) for _ in range(3)]
@@ -206,12 +192,12 @@ def test_beyond_the_limit_on_connections_clients_wait_until_one_leaves(caplog: p
 
 def test_a_raised_limit_lets_those_in_who_wait() -> None:
     async def scenario(
-        listener: Listener, _echo: Echo, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        server: SocketServer, _echo: Echo, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        await one_connection(listener)
+        await one_connection(server)
         reader, other = await asyncio.open_connection(*writer.get_extra_info("peername"))
         other.write(framed(b"let me in"))
-        listener.change_admission(Admission(connections_max=2))
+        server.change_admission(Admission(connections_max=2))
         assert await read_frame(reader) == b"let me in"
         other.close()
 
@@ -221,8 +207,8 @@ def test_a_raised_limit_lets_those_in_who_wait() -> None:
 # --- how fast connections come
 
 
-class Pace:
-    """Those that are told to wait or to go, by number."""
+class Throttle:
+    """Some connections wait and some are refused, by number."""
 
     def __init__(self, *, waits: dict[int, int] | None = None, refuses: dict[int, int] | None = None) -> None:
         self.is_set = True
@@ -241,9 +227,9 @@ class Pace:
 def test_a_connection_that_comes_too_fast_waits_and_those_behind_it_with_it() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        pace = Pace(waits={2: 150})
-        listener = Listener(Echo(), pace=pace)
-        address = listener.open("127.0.0.1", 0, "CLIENTS")
+        throttle = Throttle(waits={2: 150})
+        server = SocketServer(SystemNetwork(), Echo(), throttle=throttle)
+        address = server.listen("127.0.0.1", 0, "CLIENTS").address
         try:
             first_reader, first = await asyncio.open_connection(*address)
             first.write(framed(b"first"))
@@ -254,21 +240,22 @@ def test_a_connection_that_comes_too_fast_waits_and_those_behind_it_with_it() ->
                 writer.write(framed(b"late"))
                 assert await read_frame(reader) == b"late"
             assert loop.time() - began >= 0.149
-            assert pace.asked == ["CLIENTS"] * 3
+            assert throttle.asked == ["CLIENTS"] * 3
             for _, writer in (*others, (first_reader, first)):
                 writer.close()
         finally:
-            listener.close()
+            server.close()
 
     asyncio.run(main())
 
 
-def test_a_connection_that_is_refused_is_closed_after_its_time_and_takes_no_place() -> None:
+def test_a_connection_that_is_refused_is_closed_after_its_time_and_counts_for_nothing() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         echo = Echo()
-        listener = Listener(echo, Admission(per_ip_max=1), pace=Pace(refuses={1: 100}))
-        address = listener.open("127.0.0.1", 0)
+        server = SocketServer(SystemNetwork(), echo, throttle=Throttle(refuses={1: 100}))
+        server.change_admission(Admission(per_ip_max=1))
+        address = server.listen("127.0.0.1", 0).address
         try:
             began = loop.time()
             reader, refused = await asyncio.open_connection(*address)
@@ -281,20 +268,19 @@ def test_a_connection_that_is_refused_is_closed_after_its_time_and_takes_no_plac
             assert await read_frame(reader) == b"hello"
             welcome.close()
         finally:
-            listener.close()
+            server.close()
 
     asyncio.run(main())
 
 
 def test_those_who_wait_for_their_turn_or_their_end_are_closed_with_the_listener() -> None:
     async def main() -> None:
-        listener = Listener(Echo(), pace=Pace(waits={2: 60_000}, refuses={1: 60_000}))
-        address = listener.open("127.0.0.1", 0)
+        throttle = Throttle(waits={2: 60_000}, refuses={1: 60_000})
+        server = SocketServer(SystemNetwork(), Echo(), throttle=throttle)
+        address = server.listen("127.0.0.1", 0).address
         both = [await asyncio.open_connection(*address) for _ in range(2)]
-        pace = listener._pace
-        assert isinstance(pace, Pace)
-        await until(lambda: len(pace.asked) == 2)
-        listener.close()
+        await until(lambda: len(throttle.asked) == 2)
+        server.close()
         for reader, writer in both:
             assert await reader.read() == b""
             writer.close()
@@ -305,8 +291,9 @@ def test_those_who_wait_for_their_turn_or_their_end_are_closed_with_the_listener
 def test_each_listener_has_its_own_bound_and_that_of_brokers_goes_first() -> None:
     async def main() -> None:
         echo = Echo()
-        listener = Listener(echo, Admission(connections_max=2, per_listener_max={"A": 1}, protected="BROKERS"))
-        addresses = {name: listener.open("127.0.0.1", 0, name) for name in ("A", "B", "BROKERS")}
+        server = SocketServer(SystemNetwork(), echo)
+        server.change_admission(Admission(connections_max=2, per_listener_max={"A": 1}, protected="BROKERS"))
+        addresses = {name: server.listen("127.0.0.1", 0, name).address for name in ("A", "B", "BROKERS")}
         writers: list[asyncio.StreamWriter] = []
 
         async def connect(name: str) -> asyncio.StreamReader:
@@ -323,25 +310,25 @@ def test_each_listener_has_its_own_bound_and_that_of_brokers_goes_first() -> Non
             assert echo.opened_count == 2
             assert await read_frame(await connect("BROKERS")) == b"BROKERS"
             assert await oldest.read() == b"", "the client that was silent longest made room"
-            assert len(listener.connections) == 2
+            assert len(server.connections) == 2
         finally:
             for writer in writers:
                 writer.close()
-            listener.close()
+            server.close()
 
     asyncio.run(main())
 
 
 def test_a_lowered_limit_closes_those_that_were_silent_longest() -> None:
     async def scenario(
-        listener: Listener, _echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        server: SocketServer, _echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        await one_connection(listener)
+        await one_connection(server)
         other_reader, other = await asyncio.open_connection(*writer.get_extra_info("peername"))
-        await until(lambda: len(listener.connections) == 2)
+        await until(lambda: len(server.connections) == 2)
         writer.write(framed(b"not silent"))
         assert await read_frame(reader) == b"not silent"
-        listener.change_admission(Admission(connections_max=1))
+        server.change_admission(Admission(connections_max=1))
         assert await other_reader.read() == b""
         other.close()
         writer.write(framed(b"still there"))
@@ -371,7 +358,7 @@ class Keeping(Echo):
 
 
 def test_nothing_is_handled_behind_a_request_that_outlives_its_handler() -> None:
-    async def scenario(_: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def scenario(_: SocketServer, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert isinstance(echo, Keeping)
         writer.write(framed(b"before") + framed(b"keep") + framed(b"behind"))
         assert await read_frame(reader) == b"before"
@@ -387,7 +374,7 @@ def test_nothing_is_handled_behind_a_request_that_outlives_its_handler() -> None
 
 def test_with_too_much_held_nobody_is_read_from() -> None:
     async def scenario(
-        listener: Listener, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        server: SocketServer, echo: Echo, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         assert isinstance(echo, Keeping)
         address = writer.get_extra_info("peername")
@@ -395,10 +382,10 @@ def test_with_too_much_held_nobody_is_read_from() -> None:
         for _, other in others:
             other.write(framed(b"keep"))
         await until(lambda: len(echo.kept) == 2)
-        assert listener.is_full
+        assert server.is_full
         late_reader, late = await asyncio.open_connection(*address)
-        await until(lambda: len(listener.connections) == 4)
-        assert not any(each.is_reading for each in listener.connections)
+        await until(lambda: len(server.connections) == 4)
+        assert not any(each.is_reading for each in server.connections)
         for each in (writer, late):
             each.write(framed(b"waits"))
         others[0][1].close()  # what it sent is held all the same

@@ -3,7 +3,13 @@
 import pytest
 
 from odradek.model.broker_config import BrokerConfig
-from odradek.server.admission import Listeners, admission_of, connections_within, creation_rates_of
+from odradek.server.admission import (
+    ListenerSettings,
+    admission_of,
+    connections_within,
+    creation_rates_of,
+    listen_options_of,
+)
 
 
 def test_limits_on_connections_are_those_of_the_settings() -> None:
@@ -16,14 +22,12 @@ def test_limits_on_connections_are_those_of_the_settings() -> None:
             "controller.listener.names": "CONTROLLER",
             "max.connections": "7",
             "max.connections.per.ip": "5",
-            "max.connections.per.ip.overrides": "127.0.0.1:3",
             "connections.max.idle.ms": "1000",
         }
     )
-    admission = admission_of(config, 100, Listeners(("PLAINTEXT",), config.given))
+    admission = admission_of(config, 100, ListenerSettings(("PLAINTEXT",), config.given))
     assert (admission.connections_max, admission.per_ip_max, admission.idle_ms_max) == (7, 5, 1000)
-    assert admission.per_ip_overrides == {"127.0.0.1": 3}
-    assert admission_of(config, 4, Listeners(("PLAINTEXT",), config.given)).connections_max == 4
+    assert admission_of(config, 4, ListenerSettings(("PLAINTEXT",), config.given)).connections_max == 4
 
 
 @pytest.mark.parametrize(
@@ -39,8 +43,8 @@ def test_buffers_are_left_to_the_system_unless_somebody_set_them(
     given: dict[str, str], expected: tuple[int, int]
 ) -> None:
     values = {name.replace(".", "_"): int(value) for name, value in given.items()}
-    admission = admission_of(BrokerConfig(given=given, **values), 100, Listeners((), given))
-    assert (admission.send_buffer_bytes, admission.receive_buffer_bytes) == expected
+    options = listen_options_of(BrokerConfig(given=given, **values))
+    assert (options.send_buffer_bytes, options.receive_buffer_bytes) == expected
 
 
 def test_segments_have_their_share_of_the_handles() -> None:
@@ -55,7 +59,7 @@ def test_a_listener_has_its_own_bounds_or_else_those_of_the_broker() -> None:
         "listener.name.outside.max.connection.creation.rate": "3",
         "listener.name.odd.max.connections": "what another node took",
     }
-    listeners = Listeners(("INSIDE", "OUTSIDE", "ODD"), texts)
+    listeners = ListenerSettings(("INSIDE", "OUTSIDE", "ODD"), texts)
     assert admission_of(config, 100, listeners).per_listener_max == {"INSIDE": 5, "OUTSIDE": 70, "ODD": 70}
     rates = creation_rates_of(config, listeners)
     assert (rates.broker, rates.listeners) == (7, {"INSIDE": 7, "OUTSIDE": 3, "ODD": 7})
@@ -63,6 +67,6 @@ def test_a_listener_has_its_own_bounds_or_else_those_of_the_broker() -> None:
 
 def test_the_listener_of_brokers_is_protected_where_clients_have_another() -> None:
     config = BrokerConfig(inter_broker_listener_name="INSIDE")
-    both, alone, others = (Listeners(names, {}) for names in (("INSIDE", "OUTSIDE"), ("INSIDE",), ("A", "B")))
+    both, alone, others = (ListenerSettings(names, {}) for names in (("INSIDE", "OUTSIDE"), ("INSIDE",), ("A", "B")))
     assert [admission_of(config, 100, each).protected for each in (both, alone, others)] == ["INSIDE", None, None]
     assert creation_rates_of(config, both).protected == "INSIDE"

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.dispatch import Served
-from odradek.broker.telemetry import Software
 from odradek.metadata.features import KRAFT_VERSION, SUPPORTED
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.api_versions import (
@@ -31,7 +30,8 @@ class ApiVersions:
         if request is not None and call.version >= 3 and not _is_named(request):
             return ApiVersionsResponse(error_code=ErrorCode.INVALID_REQUEST)
         if request is not None and call.version >= 3:
-            call.connection.state = Software(request.client_software_name, request.client_software_version)
+            call.client.software_name = request.client_software_name
+            call.client.software_version = request.client_software_version
         keys = tuple(
             ApiVersion(api_key=key, min_version=served.versions[0], max_version=served.versions[1])
             for key, served in sorted(self._served.items())
@@ -60,7 +60,7 @@ def _is_named(request: ApiVersionsRequest) -> bool:
 
 
 def _supported(version: int) -> tuple[SupportedFeatureKey, ...]:
-    """Clients of version 3 fail at a feature whose least level is 0: they are not told of those."""
+    """Clients of version 3 fail at a feature whose least level is 0: these are left out for them."""
     return tuple(
         SupportedFeatureKey(name=name, min_version=levels.least, max_version=levels.most)
         for name, levels in SUPPORTED.items()

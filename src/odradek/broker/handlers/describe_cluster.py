@@ -1,4 +1,4 @@
-"""DescribeCluster, versions 0 to 2, for brokers; where controllers are is not told."""
+"""DescribeCluster, versions 0 to 2, for brokers; it does not answer for controllers."""
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
@@ -39,7 +39,7 @@ class DescribeCluster:
         )
 
     def _me(self, call: Call) -> DescribeClusterBroker:
-        host, port = self._broker.address_for(call.connection)
+        host, port = call.client.advertised
         return DescribeClusterBroker(broker_id=self._broker.node_id, host=host, port=port, rack=self._broker.rack)
 
     def _out_of_service(self) -> tuple[DescribeClusterBroker, ...]:

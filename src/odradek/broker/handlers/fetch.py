@@ -119,12 +119,12 @@ class Fetch:
         readables = [_readable(read.partition, request) for read in reads if read.partition]
 
         def answer() -> None:
-            call.connection.no_longer_when_closed(wait.cancel)
-            if not call.connection.is_closed:
+            call.client.connection.no_longer_when_closed(wait.cancel)
+            if not call.client.connection.is_closed:
                 answer_late(call, lambda: self._answer(call, context, request))
 
         wait = WaitingFetch(readables, wanted - have, request.max_wait_ms, answer)
-        call.connection.when_closed(wait.cancel)
+        call.client.connection.when_closed(wait.cancel)
         return LATER
 
     def _answer(self, call: Call, context: Context, request: FetchRequest) -> FetchResponse:
@@ -141,7 +141,7 @@ class Fetch:
         """Have it brought into memory first. One step may lead to the next: index, batch, what follows the batch."""
         for _ in range(_STEPS_MAX):
             await self._read_ahead([read.cold for read in reads if read.cold])
-            if call.connection.is_closed:
+            if call.client.connection.is_closed:
                 return None
             reads = self._read_all(call, context, request, cached=True)
             if not any(read.cold for read in reads):
@@ -193,7 +193,7 @@ class Fetch:
 
     def _response(self, call: Call, context: Context, request: FetchRequest, reads: list[_Read]) -> FetchResponse:
         """Partitions that are not here come last. To a client that is over its quota nothing is told of any."""
-        wait_ms = self._hold_back(call, reads) if self._rates.is_set or call.times is not None else 0
+        wait_ms = self._throttle(call, reads) if self._rates.is_set or call.times is not None else 0
         if wait_ms:
             return FetchResponse(throttle_time_ms=wait_ms, session_id=context.session_id)
         committed = request.isolation_level == _READ_COMMITTED
@@ -208,21 +208,21 @@ class Fetch:
         )
         return FetchResponse(session_id=session_id, responses=topics, node_endpoints=self._endpoints(call, reads))
 
-    def _hold_back(self, call: Call, reads: list[_Read]) -> int:
+    def _throttle(self, call: Call, reads: list[_Read]) -> int:
         """For how many ms, as its quotas ask for it with these records. They do not count then: they do not leave."""
         size = sum(read.part.size for read in reads if read.part is not None)
         for_time_ms = call.times.charge(call) if call.times is not None else 0
         wait_ms = max(for_time_ms, self._rates.charge(call, size))
         if wait_ms:
             self._rates.take_back(call, size)
-            call.connection.hold_back(wait_ms)
+            call.client.connection.mute(wait_ms)
         return wait_ms
 
     def _endpoints(self, call: Call, reads: list[_Read]) -> tuple[NodeEndpoint, ...]:
         """Where the leaders are that the answer names, for consumers. A follower knows."""
         if call.version < _LEADERS_SINCE or not any(isinstance(read.error, FencedLeaderEpoch) for read in reads):
             return ()
-        host, port = self._broker.address_for(call.connection)
+        host, port = call.client.advertised
         return (NodeEndpoint(node_id=self._broker.node_id, host=host, port=port),)
 
     def _data(self, version: int, read: _Read, *, committed: bool) -> PartitionData:

@@ -63,7 +63,7 @@ class FindCoordinator:
         code = ErrorCode.INVALID_REQUEST
         if kind in _TOPICS:
             if self._is_led_here(_TOPICS[kind], key):
-                host, port = self._broker.address_for(call.connection)
+                host, port = call.client.advertised
                 return Coordinator(key=key, node_id=self._broker.node_id, host=host, port=port, error_message="")
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
         elif kind == _SHARE and call.version >= _SHARE_SINCE and _is_share_key(key):

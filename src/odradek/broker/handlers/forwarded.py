@@ -39,5 +39,5 @@ class Forwarded:
         response = await self._controller.ask(request, call.request_context())
         wait_ms: int = getattr(response, "throttle_time_ms", 0)
         if wait_ms:  # the controller says how long; the broker holds the client back
-            call.connection.hold_back(wait_ms)
+            call.client.connection.mute(wait_ms)
         return response

@@ -42,14 +42,17 @@ class Metadata:
         self._settings = settings
         self._on_demand = on_demand
         self._all: tuple[Topics, frozenset[TopicPartition], int, tuple[MetadataResponseTopic, ...]]
-        """All topics as they were told last: many clients ask for them, and they seldom change."""
+        """The last answer about all topics, and what it was made of: many clients ask, and topics seldom change.
+
+        All clients share it. Where not all may describe every topic, it holds for those alone who may.
+        """
         self._all = (Topics(), frozenset(), NOT_ASKED, ())
 
     def handle(self, call: Call, request: MetadataRequest) -> MetadataResponse:
         broker = self._broker
         if call.version < _BY_ID_SINCE and any(map(_is_by_id, request.topics or ())):
             return _refusal(request, InvalidRequest(f"topics by id come with version {_BY_ID_SINCE}"))
-        host, port = broker.address_for(call.connection)
+        host, port = call.client.advertised
         me = MetadataResponseBroker(node_id=broker.node_id, host=host, port=port, rack=broker.rack)
         asked_for_cluster = request.include_cluster_authorized_operations and call.version <= _CLUSTER_OPERATIONS_UNTIL
         return MetadataResponse(
@@ -73,8 +76,8 @@ class Metadata:
 
     def _all_topics(self, operations: int) -> tuple[MetadataResponseTopic, ...]:
         topics, offline = self._broker.image.topics, self._broker.offline
-        told, told_offline, told_operations, answer = self._all
-        if told is not topics or told_offline is not offline or told_operations != operations:
+        its_topics, its_offline, its_operations, answer = self._all
+        if its_topics is not topics or its_offline is not offline or its_operations != operations:
             answer = tuple(self._topic(topic, operations) for topic in topics)
             self._all = (topics, offline, operations, answer)
         return answer
@@ -139,7 +142,7 @@ def _is_by_id(asked: MetadataRequestTopic) -> bool:
 
 
 def _refusal(request: MetadataRequest, error: BrokerError) -> MetadataResponse:
-    """Of the request as a whole: it tells nothing of the cluster."""
+    """Of the request as a whole, with nothing of the cluster in it."""
     topics = tuple(_failure(each.name or "", each.topic_id, error, NOT_ASKED) for each in request.topics or ())
     return MetadataResponse(topics=topics, error_code=error.code)
 

@@ -94,10 +94,10 @@ class Produce:
             return self._throttled(call, ProduceResponse(responses=(failed,)))
         start_offset = partition.log.start_offset
         answer = single_batch.answer(version, call.correlation_id, single, base_offset, append_time, start_offset)
-        connection = call.connection
-        connection.left -= call.size
-        is_granted = connection.left >= 0 and connection.granted_to == call.client_id
-        if not is_granted and (wait_ms := self._hold_back(call)):
+        grant = call.client.grant
+        grant.left -= call.size
+        is_granted = grant.left >= 0 and grant.client_id == call.client_id
+        if not is_granted and (wait_ms := self._throttle(call)):
             answer = single_batch.throttled(answer, wait_ms)
         call.reply.send((answer,))
         return LATER
@@ -129,9 +129,9 @@ class Produce:
 
         def go_on(errors: Mapping[int, BrokerError]) -> None:
             answer_late(call, partial(finish, errors.get(0)))
-            call.connection.release(call.size)
+            call.client.connection.release(call.size)
 
-        call.connection.hold(call.size)
+        call.client.connection.hold(call.size)
         Wait({0: gate.unsettled}, go_on)
         return LATER
 
@@ -205,9 +205,9 @@ class Produce:
             outcomes[slot] = outcome
             if len(outcomes) == len(long_batches):
                 answer_late(call, partial(self._append_long, pending, long_batches, outcomes))
-                call.connection.release(size)
+                call.client.connection.release(size)
 
-        call.connection.hold(size)
+        call.client.connection.hold(size)
         for each in long_batches:
             validation = each.partition.validation(memoryview(each.batch))
             self._validations.run(validation, partial(done, each.slot))
@@ -259,14 +259,14 @@ class Produce:
         pending.forget_records()
 
         def answer(errors: Mapping[Slot, BrokerError]) -> None:
-            call.connection.no_longer_when_closed(wait.cancel)
+            call.client.connection.no_longer_when_closed(wait.cancel)
             pending.fail(errors)
             answer_late(call, partial(self._answer, pending))
 
         wait = Wait(
             pending.unsettled, answer, pending.request.timeout_ms if pending.request.acks == _ACKS_ALL else None
         )
-        call.connection.when_closed(wait.cancel)
+        call.client.connection.when_closed(wait.cancel)
         return LATER
 
     def _answer(self, pending: PendingProduce) -> ProduceResponse | None:
@@ -278,19 +278,18 @@ class Produce:
             pending.call.reply.refuse("a produce request without acknowledgement failed")  # all that can be told
         return None
 
-    def _hold_back(self, call: Call) -> int:
-        """For how many ms, as its quota asks for it: what was granted is used up, or is another client's."""
-        connection = call.connection
-        wait_ms = self._rates.renew(call, connection, call.size)
+    def _throttle(self, call: Call) -> int:
+        """For how many ms, as its quota asks for it: the grant is used up, or is another client id's."""
+        wait_ms = self._rates.renew(call, call.client.grant, call.size)
         if wait_ms:
-            connection.hold_back(wait_ms)
+            call.client.connection.mute(wait_ms)
         return wait_ms
 
     def _throttled(self, call: Call, response: ProduceResponse) -> ProduceResponse:
-        connection = call.connection
-        connection.left -= call.size
-        is_granted = connection.left >= 0 and connection.granted_to == call.client_id
-        wait_ms = 0 if is_granted else self._hold_back(call)
+        grant = call.client.grant
+        grant.left -= call.size
+        is_granted = grant.left >= 0 and grant.client_id == call.client_id
+        wait_ms = 0 if is_granted else self._throttle(call)
         return replace(response, throttle_time_ms=wait_ms) if wait_ms else response
 
 

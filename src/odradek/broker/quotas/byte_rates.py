@@ -1,10 +1,9 @@
 """Bytes that clients produce and fetch, held to a rate."""
 
 from math import floor
-from typing import Protocol
 from weakref import WeakSet
 
-from odradek.broker.quotas.limits import Client, Limits
+from odradek.broker.quotas.limits import Limits, QuotaEntity
 from odradek.broker.quotas.rate import NowMs, Rate, Windows
 from odradek.broker.quotas.sensors import Sensors
 from odradek.model.settings import INT_MAX
@@ -13,15 +12,17 @@ _NO_END = 1 << 62
 """What is granted to clients without a quota: more than a connection ever carries."""
 
 
-class Grant(Protocol):
-    """What may come before it is counted: a connection has one. It begins with nothing."""
+class Grant:
+    """Bytes that may come on one connection before its client's rate is asked. It begins with none."""
 
-    granted: int
-    """In bytes."""
-    left: int
-    """Of these. Whoever is below zero has his bytes counted, and gets a new grant."""
-    granted_to: str | None
-    """The client id. Another one on the same connection has his bytes counted, too."""
+    __slots__ = ("__weakref__", "client_id", "granted", "left")
+
+    def __init__(self) -> None:
+        self.granted = 0
+        self.left = 0
+        """Of the granted bytes. Below zero, what came is counted, and there is a new grant."""
+        self.client_id: str | None = None
+        """Whose it is. Bytes of any other client id on the connection are counted at once."""
 
 
 class ByteRates:
@@ -43,21 +44,21 @@ class ByteRates:
             grant.granted = grant.left = 0
         self._grants.clear()
 
-    def charge(self, client: Client, size: int) -> int:
+    def charge(self, client: QuotaEntity, size: int) -> int:
         """Count some bytes of a client; returns for how many milliseconds it is to wait."""
         now_ms = self._now_ms()
         rate = self._sensors.of(client, now_ms)
         return 0 if rate is None else rate.charge(size, now_ms)
 
-    def renew(self, client: Client, grant: Grant, size: int) -> int:
+    def renew(self, client: QuotaEntity, grant: Grant, size: int) -> int:
         """The same for what has come since the last grant; with it comes another.
 
         `size` is what came now, and is taken off the grant already. One that another holds is left to him.
         """
-        if grant.granted and grant.granted_to != client.client_id:
+        if grant.granted and grant.client_id != client.client_id:
             grant.left += size
             return self.charge(client, size)
-        grant.granted_to = client.client_id
+        grant.client_id = client.client_id
         now_ms = self._now_ms()
         rate = self._sensors.of(client, now_ms)
         wait_ms, little = 0, _NO_END
@@ -69,14 +70,14 @@ class ByteRates:
             self._grants.add(grant)
         return wait_ms
 
-    def take_back(self, client: Client, size: int) -> None:
-        """Bytes for which a client was told to wait just now, and that are not sent."""
+    def take_back(self, client: QuotaEntity, size: int) -> None:
+        """Uncount bytes that were counted just now: the client has to wait for them, so they are not sent."""
         now_ms = self._now_ms()
         rate = self._sensors.of(client, now_ms)
         if rate is not None:
             rate.charge(-size, now_ms)
 
-    def most_at_once(self, client: Client) -> int:
+    def most_at_once(self, client: QuotaEntity) -> int:
         """Of bytes: with more than these a client would wait even if it had had none for long, and never get them."""
         rate = self._sensors.of(client, self._now_ms())
         return INT_MAX if rate is None else min(floor(rate.bound * self._least_s), INT_MAX)

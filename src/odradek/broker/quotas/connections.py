@@ -1,21 +1,10 @@
 """Connections that clients open, held to rates: those of the broker, of its listeners, and of addresses."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from odradek.broker.quotas.limits import ANY, connection_rates_in
 from odradek.broker.quotas.rate import NowMs, Rate, Windows
-from odradek.metadata.image import QuotaKey
 from odradek.model.settings import INT_MAX
-from odradek.wire.records.metadata import ClientQuotaRecord
-
-AddressesOf = Callable[[str], Iterable[str]]
-"""Of a host, as they look on connections."""
-
-
-def as_it_is(host: str) -> tuple[str, ...]:
-    """Where hosts are addresses."""
-    return (host,)
 
 
 class CreationRates(NamedTuple):
@@ -30,14 +19,16 @@ class CreationRates(NamedTuple):
 class ConnectionRates:
     """Listeners ask it about every connection, as soon as anything is set."""
 
-    def __init__(self, windows: Windows, now_ms: NowMs, addresses_of: AddressesOf = as_it_is) -> None:
+    def __init__(self, windows: Windows, now_ms: NowMs) -> None:
         self._windows = windows
         self._now_ms = now_ms
-        self._addresses_of = addresses_of
         self._broker: Rate | None = None
         self._listeners: dict[str, Rate] = {}
         self._protected: str | None = None
-        self._bounds: dict[str | None, float] = {}
+        self._bounds: Mapping[str, float] = {}
+        """Of addresses."""
+        self._default: float | None = None
+        """Of each other address."""
         self._addresses: dict[str, Rate] = {}
         self._looked_ms = 0
         self.is_set = False
@@ -51,16 +42,12 @@ class ConnectionRates:
         self._listeners = {name: rate for name, rate in changed.items() if rate is not None}
         self._update()
 
-    def change_addresses(self, quotas: Mapping[QuotaKey, ClientQuotaRecord]) -> None:
-        bounds: dict[str | None, float] = {}
-        for host, bound in connection_rates_in(quotas).items():
-            if host is ANY:
-                bounds[ANY] = bound
-            else:
-                bounds.update(dict.fromkeys(self._addresses_of(host), bound))
+    def change_addresses(self, bounds: Mapping[str, float], default: float | None) -> None:
+        """Bounds by address, and that of all others. Connections that came so far count against them."""
         self._bounds = bounds
+        self._default = default
         for ip, rate in list(self._addresses.items()):
-            now = bounds.get(ip, bounds.get(ANY))
+            now = bounds.get(ip, default)
             if now is None:
                 del self._addresses[ip]
             else:
@@ -74,7 +61,7 @@ class ConnectionRates:
 
     def refuse_ms(self, listener: str, ip: str) -> int:
         """0 for an address that may connect. Any other is closed after this time, and does not count any more."""
-        bound = self._bounds.get(ip, self._bounds.get(ANY))
+        bound = self._bounds.get(ip, self._default)
         if bound is None:
             return 0
         now_ms = self._now_ms()
@@ -110,4 +97,4 @@ class ConnectionRates:
             self._addresses = {ip: rate for ip, rate in self._addresses.items() if not rate.is_over(now_ms)}
 
     def _update(self) -> None:
-        self.is_set = bool(self._broker or self._listeners or self._bounds)
+        self.is_set = bool(self._broker or self._listeners or self._bounds) or self._default is not None

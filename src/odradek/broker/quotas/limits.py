@@ -17,8 +17,8 @@ Entity: TypeAlias = tuple[str | None, str | None]
 """A user and a client id."""
 
 
-class Client(Protocol):
-    """Whose quotas are asked for."""
+class QuotaEntity(Protocol):
+    """Who is held to a quota. A `Call` is one."""
 
     @property
     def user(self) -> str: ...
@@ -74,7 +74,7 @@ def limits_in(quotas: Mapping[QuotaKey, ClientQuotaRecord], kind: str) -> Limits
 
 
 def connection_rates_in(quotas: Mapping[QuotaKey, ClientQuotaRecord]) -> dict[str | None, float]:
-    """Connections a second by the address that they come from, or by `ANY`."""
+    """Connections a second by the host that they come from, or by `ANY`."""
     return {
         quota.entity[0][1]: record.value
         for quota, record in quotas.items()

@@ -1,7 +1,7 @@
 """Partitions that clients create and delete, held to a rate."""
 
 from odradek.broker.quotas.bucket import TokenBucket
-from odradek.broker.quotas.limits import Client, Limits
+from odradek.broker.quotas.limits import Limits, QuotaEntity
 from odradek.broker.quotas.rate import NowMs, Windows
 from odradek.broker.quotas.sensors import Sensors
 from odradek.model.errors import ThrottlingQuotaExceeded
@@ -51,7 +51,7 @@ class MutationRates:
     def change(self, limits: Limits) -> None:
         self._sensors.change(limits)
 
-    def account(self, client: Client, *, is_strict: bool) -> MutationAccount:
+    def account(self, client: QuotaEntity, *, is_strict: bool) -> MutationAccount:
         """For one request."""
         sensors = self._sensors
         bucket = sensors.of(client, self._now_ms()) if sensors.is_set else None

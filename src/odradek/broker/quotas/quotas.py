@@ -1,7 +1,7 @@
 """The quotas of one broker."""
 
 from odradek.broker.quotas.byte_rates import ByteRates
-from odradek.broker.quotas.connections import AddressesOf, ConnectionRates, as_it_is
+from odradek.broker.quotas.connections import ConnectionRates
 from odradek.broker.quotas.limits import limits_in
 from odradek.broker.quotas.mutations import MutationRates
 from odradek.broker.quotas.rate import Windows
@@ -19,7 +19,7 @@ from odradek.model.clock import Clock
 
 
 class Quotas:
-    def __init__(self, config: BrokerConfig, clock: Clock, addresses_of: AddressesOf = as_it_is) -> None:
+    def __init__(self, config: BrokerConfig, clock: Clock) -> None:
         monotonic_s = clock.monotonic_s
 
         def now_ms() -> int:
@@ -31,7 +31,8 @@ class Quotas:
         self.fetched = ByteRates(windows, now_ms)
         self.requests = RequestTimes(windows, now_ms, monotonic_s)
         self.mutations = MutationRates(changes, now_ms)
-        self.connections = ConnectionRates(windows, now_ms, addresses_of)
+        self.connections = ConnectionRates(windows, now_ms)
+        """Follows `ConnectionAdmission`, which finds the addresses of hosts."""
 
     def begin(self, image: Image) -> None:
         """Those of an image are in force from now on."""
@@ -39,7 +40,6 @@ class Quotas:
         self.fetched.change(limits_in(image.quotas, CONSUMER_BYTE_RATE))
         self.requests.change(limits_in(image.quotas, REQUEST_PERCENTAGE))
         self.mutations.change(limits_in(image.quotas, CONTROLLER_MUTATION_RATE))
-        self.connections.change_addresses(image.quotas)
 
     def change(self, delta: Delta, image: Image) -> None:
         if delta.quotas.changed:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Generator
 from functools import partial
 from typing import Any
 
-from odradek.broker.quotas.limits import Client, Limits
+from odradek.broker.quotas.limits import Limits, QuotaEntity
 from odradek.broker.quotas.rate import NowMs, Rate, Windows
 from odradek.broker.quotas.sensors import Sensors
 
@@ -23,7 +23,7 @@ class RequestTimes:
         self._watch = watch
         self._wait_ms_max = windows.size_ms
         self._sensors = Sensors(lambda bound: Rate(bound, windows), windows.span_ms)
-        self._runs_for: Client | None = None
+        self._runs_for: QuotaEntity | None = None
         self._began = 0.0
         self.is_set = False
         """Whether anybody has such a quota."""
@@ -32,12 +32,12 @@ class RequestTimes:
         self._sensors.change(limits)
         self.is_set = self._sensors.is_set
 
-    def begin(self, request: Client) -> None:
+    def begin(self, request: QuotaEntity) -> None:
         """From now on time is spent on this request."""
         self._runs_for = request
         self._began = self._watch()
 
-    def charge(self, request: Client) -> int:
+    def charge(self, request: QuotaEntity) -> int:
         """Count what was spent on a request since it was counted last; returns how many ms its client is to wait.
 
         Nothing is spent on it while the watch runs for another.
@@ -50,7 +50,7 @@ class RequestTimes:
         rate = self._sensors.of(request, now_ms)
         return min(rate.charge(spent_s * _PERCENT, now_ms), self._wait_ms_max) if rate is not None else 0
 
-    def end(self, request: Client) -> None:
+    def end(self, request: QuotaEntity) -> None:
         """Count the rest. The client hears of it with its next answer."""
         self.charge(request)
         self._runs_for = None
@@ -59,7 +59,7 @@ class RequestTimes:
 class Timed:
     """Work for a request that waits now and then: only what it does counts."""
 
-    def __init__(self, times: RequestTimes, request: Client, work: Awaitable[None]) -> None:
+    def __init__(self, times: RequestTimes, request: QuotaEntity, work: Awaitable[None]) -> None:
         self._times = times
         self._request = request
         self._work = work

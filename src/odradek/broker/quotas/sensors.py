@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from odradek.broker.quotas.limits import Client, Limits
+from odradek.broker.quotas.limits import Limits, QuotaEntity
 
 KNOWN_MAX = 10_000
 """Clients whose sensor is known without looking for it: past this, all are looked for anew."""
@@ -50,14 +50,14 @@ class Sensors(Generic[S]):
         if not limits:
             self._sensors.clear()
 
-    def of(self, client: Client, now_ms: int) -> S | None:
+    def of(self, client: QuotaEntity, now_ms: int) -> S | None:
         """None for those without a limit."""
         try:
             return self.known[client.user, client.client_id]
         except KeyError:
             return self._find(client, now_ms)
 
-    def _find(self, client: Client, now_ms: int) -> S | None:
+    def _find(self, client: QuotaEntity, now_ms: int) -> S | None:
         self._look_through(now_ms)
         limit = self._limits.of(client.user, client.client_id or "")
         sensor = None

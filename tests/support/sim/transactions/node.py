@@ -23,6 +23,7 @@ from odradek.model.numbers import ProducerId
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
 from odradek.process.machine import Machine
+from odradek.process.network import SocketAddress
 from odradek.records.batch import Codec
 from odradek.server.apis import Services, served_by
 from odradek.server.coordinators import Coordinators
@@ -31,6 +32,7 @@ from odradek.storage.log import Log
 from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.storage.open_files import OpenFiles
 from odradek.wire.header import read_request_head
+from support.connections import NoConnection, client_at
 from support.disk import Died, FaultyDisk
 from support.sim.events import Events, WallClock
 from support.sim.groups.broker import new_id
@@ -43,8 +45,7 @@ if TYPE_CHECKING:
 
     from odradek.broker.producer_ids import ProducerIds
     from odradek.broker.sending import PinnedSlice
-    from odradek.net.connection import Connection as NetConnection
-    from odradek.net.connection import Reply as NetReply
+    from odradek.net.framing import Reply as NetReply
     from odradek.process.files import NotCached
 
 _DATA = "/data"
@@ -138,7 +139,7 @@ class Node:
     def _take(self, client: "_Client", frame: bytearray) -> None:
         assert self._running is not None
         reply = cast("NetReply", _Reply(client))
-        self._running.dispatch.request(cast("NetConnection", client), memoryview(frame), reply)
+        self._running.dispatch.request(client.client, memoryview(frame), reply)
 
     def _enter(self, call: Callable[[], None]) -> None:
         if self._running is None:
@@ -223,31 +224,17 @@ class _ProducerIds:
         return
 
 
-class _Client:
-    """A connection, as handlers see it."""
-
-    peer = ("127.0.0.1", 50_000)
-    local = ("127.0.0.1", 9092)
-    peer_name = "simulated"
+class _Client(NoConnection):
+    """A connection, as handlers see it. A fetch that waits when it closes is answered to nobody."""
 
     def __init__(self, connection: Connection) -> None:
+        super().__init__(SocketAddress("127.0.0.1", 50_000))
         self.connection = connection
-        self.granted = self.left = 0
-        self.granted_to: str | None = None
+        self.client = client_at(connection=self)
 
     @property
     def is_closed(self) -> bool:
         return not self.connection.is_open
-
-    def when_closed(self, _call: Callable[[], object]) -> None:
-        """A fetch that waits is answered to nobody."""
-
-    def no_longer_when_closed(self, _call: Callable[[], object]) -> None: ...
-
-    def hold(self, _size: int) -> None:
-        """What comes behind a request that is held is not looked at: clients here send one at a time."""
-
-    def release(self, _size: int) -> None: ...
 
 
 class _Reply:
@@ -266,7 +253,7 @@ def _bytes_of(part: Any) -> bytes:
     if isinstance(part, bytes | bytearray | memoryview):
         return bytes(part)
     try:
-        return cast("bytes", part._handle.get().read(part.size, part.position))
+        return cast("bytes", part.read(part.position, part.size))
     finally:
         part.release()
 

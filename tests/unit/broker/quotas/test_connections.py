@@ -4,10 +4,7 @@ import pytest
 
 from odradek.broker.quotas.connections import ConnectionRates, CreationRates
 from odradek.broker.quotas.rate import Windows
-from odradek.metadata.delta import Delta
-from odradek.metadata.image import EMPTY, QuotaKey
 from odradek.model.settings import INT_MAX
-from odradek.wire.records.metadata import ClientQuotaRecord, EntityData
 from support.clock import ManualClock
 
 WINDOWS = Windows(2, 1000)
@@ -21,22 +18,12 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def rates(clock: ManualClock) -> ConnectionRates:
-    return ConnectionRates(WINDOWS, clock.now_ms, lambda host: ("10.0.0.1", "10.0.0.2") if host == "two" else (host,))
-
-
-def quotas(**by_host: float) -> dict[QuotaKey, ClientQuotaRecord]:
-    """By host, with underscores for the dots; `default` for all others."""
-    delta = Delta(EMPTY)
-    for host, value in by_host.items():
-        name = None if host == "default" else host.strip("_").replace("_", ".")
-        entity = (EntityData(entity_type="ip", entity_name=name),)
-        delta.replay(ClientQuotaRecord(entity=entity, key="connection_creation_rate", value=value, remove=False))
-    return dict(delta.finish(EMPTY.position).quotas)
+    return ConnectionRates(WINDOWS, clock.now_ms)
 
 
 def test_nobody_waits_where_nothing_is_set(rates: ConnectionRates) -> None:
     rates.change_settings(CreationRates(INT_MAX, {"PLAINTEXT": INT_MAX}))
-    rates.change_addresses({})
+    rates.change_addresses({}, None)
     assert not rates.is_set
     assert [rates.wait_ms("PLAINTEXT"), rates.refuse_ms("PLAINTEXT", "10.0.0.1")] == [0, 0]
 
@@ -70,7 +57,7 @@ def test_an_address_that_comes_too_fast_is_refused_and_counts_for_nothing(
     rates: ConnectionRates, clock: ManualClock
 ) -> None:
     rates.change_settings(CreationRates(3, {}))
-    rates.change_addresses(quotas(_10_0_0_1=1))
+    rates.change_addresses({"10.0.0.1": 1}, None)
     assert [rates.wait_ms("A"), rates.refuse_ms("A", "10.0.0.1")] == [0, 0]
     for _ in range(20):
         assert rates.wait_ms("A") == 0
@@ -81,7 +68,7 @@ def test_an_address_that_comes_too_fast_is_refused_and_counts_for_nothing(
 
 
 def test_the_default_is_for_each_address_that_has_none_of_its_own(rates: ConnectionRates) -> None:
-    rates.change_addresses(quotas(default=1, two=2))
+    rates.change_addresses({"10.0.0.1": 2, "10.0.0.2": 2}, 1)
     assert [rates.refuse_ms("A", ip) for ip in ("10.0.0.1", "10.0.0.1", "10.0.0.2", "10.0.0.3")] == [0, 0, 0, 0]
     assert rates.refuse_ms("A", "10.0.0.3") > 0
     assert rates.refuse_ms("A", "10.0.0.1") > 0
@@ -89,13 +76,13 @@ def test_the_default_is_for_each_address_that_has_none_of_its_own(rates: Connect
 
 
 def test_changes_hold_at_once(rates: ConnectionRates) -> None:
-    rates.change_addresses(quotas(default=1))
+    rates.change_addresses({}, 1)
     rates.refuse_ms("A", "10.0.0.1")
-    rates.change_addresses(quotas(default=100))
+    rates.change_addresses({}, 100)
     assert rates.refuse_ms("A", "10.0.0.1") == 0
-    rates.change_addresses(quotas(_10_0_0_1=1))
+    rates.change_addresses({"10.0.0.1": 1}, None)
     assert rates.refuse_ms("A", "10.0.0.1") > 0
-    rates.change_addresses({})
+    rates.change_addresses({}, None)
     assert rates.refuse_ms("A", "10.0.0.1") == 0
     rates.change_settings(CreationRates(1, {}))
     rates.wait_ms("A")
@@ -106,7 +93,7 @@ def test_changes_hold_at_once(rates: ConnectionRates) -> None:
 
 
 def test_addresses_that_are_silent_are_forgotten(rates: ConnectionRates, clock: ManualClock) -> None:
-    rates.change_addresses(quotas(default=1))
+    rates.change_addresses({}, 1)
     for number in range(200):
         rates.refuse_ms("A", f"10.0.1.{number}")
         clock.advance(500)
