@@ -4,13 +4,12 @@ from itertools import count
 
 import pytest
 
-from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.topic_partition import TopicPartition
 from support.sim.groups.consumer import Claim
-from support.sim.network import CALM
 from support.sim.process import Process
 from support.sim.script import Script, perform
+from support.sim.streams import CALM
 from support.sim.transactions.checkers.ending import check_ended
 from support.sim.transactions.checkers.stable import StableOffsets
 from support.sim.transactions.flow import NEW, OLD, Flow
@@ -35,10 +34,8 @@ class History:
         self._flow = flow
         self._point = point
         self._commit = commit
-        self.world = World(1, CALM, CALM, BrokerConfig())
-        self.world.cluster.have_features()
-        for topic, partitions in {OFFSETS_TOPIC: 1, TRANSACTIONS_TOPIC: 1, TOPIC: 3}.items():
-            self.world.cluster.create(topic, partitions)
+        config = BrokerConfig(offsets_topic_num_partitions=1, transaction_state_log_num_partitions=1)
+        self.world = World(1, CALM, CALM, config)
         self.node = self.world.node
         self.stable = StableOffsets(self.node)
         self.values = {number: [Value(number, 0, Tag("it", 1))] for number in range(3)}
@@ -46,10 +43,11 @@ class History:
 
     def go(self) -> None:
         self.node.watched = self.stable.look
-        self.node.killed = lambda _how: self.world.events.after(100, self.node.start)
+        self.node.died = lambda _how: self.world.events.after(100, self.node.start)
         self.node.start()
+        self.world.admin.set_up({TOPIC: 3}, 1)
         process = Process(self.world.events)
-        lines = Lines(self.world.network_of(self._flow), self.node, process, "it")
+        lines = Lines(self.world.host_of(process, "it", self._flow), process, "it")
         lines.open()
         perform(self._transact(Producer(process, lines, self._flow, 30_000)))
         self.world.events.run_until(LIMIT_MS)
@@ -79,7 +77,7 @@ def test_a_transaction_ends_as_it_was_decided(flow: Flow, commit: bool) -> None:
         assert seen == ([value for values in history.values.values() for value in values] if commit else [])
         assert history.offset() == (7 if commit else None)
         deaths = history.node.life - 1
-        history.node.killed = lambda _how: None
+        history.node.died = lambda _how: None
         history.node.kill()
         if not deaths:
             break

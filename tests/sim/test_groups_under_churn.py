@@ -8,7 +8,7 @@ import pytest
 
 from support.sim.groups.run import run
 
-SEEDS = range(1, 51)
+SEEDS = range(1, 31)
 
 
 @pytest.mark.slow

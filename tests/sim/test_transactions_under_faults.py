@@ -7,8 +7,8 @@ import pytest
 
 from support.sim.transactions.run import run
 
-SEEDS = range(1, 51)
-SYNCED = range(51, 61)
+SEEDS = range(1, 31)
+SYNCED = range(51, 57)
 
 
 @pytest.mark.slow

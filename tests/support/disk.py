@@ -119,6 +119,7 @@ class FaultyFile:
             self._change(lambda: node.write(bytes(data)[:through], at))
             if failure is not None:
                 raise failure
+            self._disk.written(self.path, data)
 
     def size(self) -> int:
         return len(self._open_node().content)
@@ -207,6 +208,8 @@ class FaultyDisk:
         """Files that are not in memory: the first to read from one waits for the disk, and brings it there."""
         self.waited: list[str] = []
         """Names of the threads that did wait."""
+        self.written: Callable[[str, Buffer], object] = _nothing
+        """Called with the path and the bytes of each write that goes well."""
         self._root = DirNode()
         self._faults: list[Fault] = []
         self._capacities: dict[str, int] = {}
@@ -481,6 +484,10 @@ def disks_after_death(disk: FaultyDisk, act: "Callable[[FaultyDisk], object]") -
             yield tried
         else:
             return
+
+
+def _nothing(_path: str, _data: "Buffer") -> None:
+    return
 
 
 def _error(number: int, path: str) -> OSError:

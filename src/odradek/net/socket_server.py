@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from odradek.net.buffers import Buffers
 from odradek.net.connection import Connection, Handler
 from odradek.net.framing import Limits
 from odradek.net.listener import Listener
+from odradek.process.clock import SystemClock
 from odradek.process.network import Channel, ListenOptions, Network, SocketAddress
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class SocketServer:
         handler: Handler[Any],
         limits: Limits = Limits(),  # noqa: B008
         throttle: ConnectionThrottle = _Unthrottled(),  # noqa: B008
-        watch: Callable[[], float] = time.perf_counter,
+        watch: Callable[[], float] = SystemClock.monotonic_s,
     ) -> None:
         """`watch` is for the turns of connections."""
         self._network = network
@@ -76,7 +76,7 @@ class SocketServer:
         self._per_ip_overrides: Mapping[str, int] = {}
         self._listeners: list[Listener] = []
         self._per_ip: Counter[str] = Counter()
-        self._refused: set[Channel] = set()
+        self._refused: dict[Channel, None] = {}
         """Those that came too fast, until they are closed."""
         self._has_complained = False
         self._to_send: list[Connection] = []
@@ -86,7 +86,8 @@ class SocketServer:
         self.limits = limits
         self.watch = watch
         self.buffers = Buffers()
-        self.connections: set[Connection] = set()
+        self.connections: dict[Connection, None] = {}
+        """In the order in which they came, so that a simulation closes them in the same order each time."""
 
     def listen(
         self,
@@ -220,7 +221,7 @@ class SocketServer:
             return
         self._per_ip[ip] += 1
         listener.connections += 1
-        self.connections.add(Connection(channel, listener, self))
+        self.connections[Connection(channel, listener, self)] = None
         self._close_excess()
 
     def _refuse(self, channel: Channel, after_ms: int) -> None:
@@ -228,11 +229,11 @@ class SocketServer:
         if len(self._refused) >= _THROTTLED_MAX:
             channel.close()
             return
-        self._refused.add(channel)
+        self._refused[channel] = None
         asyncio.get_running_loop().call_later(after_ms / 1000, self._close_refused, channel)
 
     def _close_refused(self, channel: Channel) -> None:
-        self._refused.discard(channel)
+        self._refused.pop(channel, None)
         channel.close()
 
     # --- connections that end
@@ -240,7 +241,7 @@ class SocketServer:
     def forget(self, connection: Connection) -> None:
         if connection not in self.connections:
             return
-        self.connections.remove(connection)
+        del self.connections[connection]
         ip = connection.peer.host
         self._per_ip[ip] -= 1
         if not self._per_ip[ip]:

@@ -19,7 +19,8 @@ class Tasks:
         """`fail_node` is called with the reason when a vital task fails."""
         self._fail_node = fail_node
         self._loop = asyncio.get_running_loop()
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], None] = {}
+        """In the order in which they began, so that a simulation cancels them in the same order each time."""
         self._is_ending = False
 
     def create_task(
@@ -33,12 +34,12 @@ class Tasks:
             work.close()
             return None
         task = self._loop.create_task(work, name=name)
-        self._running.add(task)
+        self._running[task] = None
         task.add_done_callback(self._vital_ended if is_vital else self._ended)
         return task
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
+        self._running.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             report(error, "a task", task=task.get_name())
 

@@ -54,6 +54,10 @@ class Node:
         self._stack = AsyncExitStack()
         self.addresses: list[tuple[str, int]] = []
         """Where it listens, in the order of its settings."""
+        self.metadata: MetadataLog
+        self.directories: Directories
+        self.coordinators: Coordinators
+        """These are for those who look into a running node: no part of it uses them."""
         self.failure: str | None = None
         """Why it is of no use any more, and is to be stopped."""
         self._when_failed: Callable[[], object] = _do_nothing
@@ -98,10 +102,10 @@ class Node:
         identity = take_identity(machine, setting.all_directories, setting.node_id)
         settings = Settings(identity.node_id, setting.config, setting.topic_defaults)
         log_settings = LogSettings(settings, machine.clock)
-        directories = Directories.take(setting, machine, handles, log_settings.of_topic)
+        directories = self.directories = Directories.take(setting, machine, handles, log_settings.of_topic)
         stack.callback(directories.abandon)
         publisher = MetadataPublisher(self._fail)
-        log = self._open_metadata_log(identity, directories, pool, publisher)
+        log = self.metadata = self._open_metadata_log(identity, directories, pool, publisher)
         log_settings.follow(directories.logs, log.image)
         quotas = Quotas(settings.now(log.image), machine.clock)
         controller = controller_of(
@@ -133,7 +137,7 @@ class Node:
             read_ahead=read_ahead,
             codec=partial(codec_of, settings, broker),
         )
-        coordinators = Coordinators(broker, settings, services, producer_ids, machine.new_uuid)
+        coordinators = self.coordinators = Coordinators(broker, settings, services, producer_ids, machine.new_uuid)
         stack.callback(coordinators.close)
         served = served_by(
             Services(

@@ -1,22 +1,31 @@
 """An event loop of asyncio whose callbacks are events of a simulation, so that real objects wait in virtual time."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import suppress
-from contextvars import Context, copy_context
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager, suppress
+from contextvars import Context
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from support.disk import Died
 from support.sim.events import Events
 
+T = TypeVar("T")
 Enter = Callable[[Callable[[], None]], None]
 """Runs a call within the process that the loop belongs to."""
 
 _WITHIN_MS = 1e-6
 """So that those who cut it to milliseconds get the right one, whatever is lost in a division."""
+_THREADS = 4
+_JOB_MS = 5
 
-_THREAD_S = 0.005
+
+class SimPool(Executor):
+    """Takes the place of a pool of threads; the loop does what they would do. `shutdown` has nothing to wait for."""
+
+    def __init__(self, job_ms: Callable[[], int]) -> None:
+        self.job_ms = job_ms
 
 
 class _Handle:
@@ -45,24 +54,54 @@ class _Handle:
 class SimLoop(asyncio.AbstractEventLoop):
     """There are no sockets and no threads. `end` is the end of the process: nothing that was begun goes on."""
 
-    def __init__(self, events: Events, enter: Enter) -> None:
+    def __init__(self, events: Events, enter: Enter | None = None) -> None:
         self._events = events
-        self._enter = enter
+        self._enter = enter or self.within
         self._is_over = False
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._ready: dict[_Handle, None] = {}
         """What is to be called at once."""
+        self._jobs: deque[Callable[[], None]] = deque()
+        """Work for threads, of which all are busy."""
+        self._busy_threads = 0
+        self._begun: dict[asyncio.Future[Any], None] = {}
+        """What somebody waits for that threads are to do, or do."""
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """It is the running loop."""
+        before = asyncio._get_running_loop()
+        asyncio._set_running_loop(self)
+        try:
+            yield
+        finally:
+            asyncio._set_running_loop(before)
+
+    def within(self, call: Callable[[], None]) -> None:
+        """For a process that is this loop and nothing else."""
+        with self.running():
+            call()
+
+    def complete(self, work: Coroutine[Any, Any, T]) -> T:
+        """What it comes to. Raises TimeoutError where nothing is left that could come."""
+        with self.running():
+            task: asyncio.Task[T] = self.create_task(work)
+        while not task.done():
+            if not self._events.run_next():
+                raise TimeoutError("nothing is to happen any more")
+        return task.result()
 
     def end(self) -> None:
         """What is under way is cancelled, so that nothing is left behind; it is for the caller to see that this has no
         effect."""
         self._is_over = True
-        for task in list(self._tasks):
-            task.cancel()
+        self._jobs.clear()
+        for future in (*self._begun, *self._tasks):
+            future.cancel()
         while self._ready:
             handle = next(iter(self._ready))
             del self._ready[handle]
-            with suppress(Died):
+            with suppress(BaseException):  # the process is dead: nobody hears of it
                 handle.run()
 
     def time(self) -> float:
@@ -72,6 +111,8 @@ class SimLoop(asyncio.AbstractEventLoop):
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> Any:
         return self._schedule(0, callback, args, context)
+
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
 
     def call_later(  # type: ignore[override]
         self, delay: float, callback: Callable[..., object], *args: Any, context: Context | None = None
@@ -97,29 +138,38 @@ class SimLoop(asyncio.AbstractEventLoop):
     ) -> Any:
         """A thread takes a while, and does all at its end."""
         done = self.create_future()
+        job_ms = executor.job_ms if isinstance(executor, SimPool) else _just_so
 
         def work() -> None:
+            del self._begun[done]
+            self._busy_threads -= 1
+            self._begin_jobs()
+            if done.cancelled():
+                return
             try:
                 result = func(*args)
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - as a thread does: it belongs to the one who waits
                 done.set_exception(error)
             else:
                 done.set_result(result)
 
-        self.call_later(_THREAD_S, work)
+        self._begun[done] = None
+        self._jobs.append(lambda: self.call_later(job_ms() / 1000, work))
+        self._begin_jobs()
         return done
+
+    def _begin_jobs(self) -> None:
+        while self._jobs and self._busy_threads < _THREADS:
+            self._busy_threads += 1
+            self._jobs.popleft()()
 
     def _done(self, task: "asyncio.Task[Any]") -> None:
         self._tasks.pop(task, None)
-        if self._is_over or task.cancelled():
-            return
-        if (error := task.exception()) is not None and not isinstance(error, Died):
-            raise error
 
     def _schedule(
         self, delay_ms: int, callback: Callable[..., object], args: tuple[Any, ...], context: Context | None
     ) -> _Handle:
-        call = partial((context or copy_context()).run, callback, *args)
+        call = partial(context.run, callback, *args) if context is not None else partial(callback, *args)
         handle = _Handle(call, self.time() + delay_ms / 1000)
         if delay_ms <= 0:
             self._ready[handle] = None
@@ -142,3 +192,7 @@ class SimLoop(asyncio.AbstractEventLoop):
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Told of tasks that were under way when it ended."""
+
+
+def _just_so() -> int:
+    return _JOB_MS

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from support.sim.events import Events
+from support.sim.streams import SimHost, SimNetwork, Weather
 
 
 class Process:
@@ -12,6 +13,7 @@ class Process:
 
     def __init__(self, events: Events) -> None:
         self._events = events
+        self.hosts: list[SimHost] = []
         self.is_alive = True
         self.is_paused = False
         self._waiting: deque[Callable[[], None]] = deque()
@@ -19,6 +21,12 @@ class Process:
     @property
     def now_ms(self) -> int:
         return self._events.now_ms
+
+    def host(self, network: SimNetwork, name: str, weather: Callable[[], Weather] | None = None) -> SimHost:
+        """Its own, from which it reaches others."""
+        made = network.host(name, self.run, weather)
+        self.hosts.append(made)
+        return made
 
     def later(self, delay_ms: int, call: Callable[[], None]) -> None:
         self._events.after(delay_ms, partial(self.run, call))
@@ -43,3 +51,5 @@ class Process:
     def die(self) -> None:
         self.is_alive = False
         self._waiting.clear()
+        for host in self.hosts:
+            host.reset()

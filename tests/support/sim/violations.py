@@ -1,7 +1,11 @@
-"""Looking for a seed that shows a fault."""
+"""How checkers say that something is wrong, and looking for a seed that shows a fault."""
 
 from collections.abc import Callable, Iterable
 from typing import Protocol
+
+
+class Violation(AssertionError):
+    """Something that must not happen has happened."""
 
 
 class Outcome(Protocol):

@@ -4,49 +4,21 @@ import asyncio
 import socket
 import threading
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from odradek.model.buffer import Buffer
-from odradek.process.network import Acceptor, Channel, ListenOptions, SocketAddress, parse_address
+from odradek.process.network import Channel, SocketAddress, parse_address
 from odradek.process.resolver import Resolver, look_up
 from odradek.process.sockets import SocketChannel, SystemNetwork
+from support.channels import accepted, received
 from support.file_ranges import RangeOfFile
 from support.waiting import until
 
 MB = 1 << 20
-
-
-async def accepted(acceptor: Acceptor) -> Channel:
-    ready = asyncio.Event()
-    acceptor.on_acceptable(ready.set)
-    async with asyncio.timeout(30):
-        await ready.wait()
-    acceptor.on_acceptable(None)
-    return acceptor.accept()
-
-
-async def received(channel: Channel, size: int) -> bytes:
-    """So many bytes, or all until the stream ends."""
-    readable, found = asyncio.Event(), bytearray()
-    channel.on_readable(readable.set)
-    async with asyncio.timeout(30):
-        while len(found) < size:
-            await readable.wait()
-            readable.clear()
-            buffer = bytearray(size - len(found))
-            try:
-                count = channel.receive_into(buffer)
-            except BlockingIOError:
-                continue
-            if not count:
-                break
-            found += buffer[:count]
-    channel.on_readable(None)
-    return bytes(found)
 
 
 @asynccontextmanager
@@ -60,57 +32,6 @@ async def a_pair(host: str = "127.0.0.1", dialled: str = "127.0.0.1") -> AsyncIt
     finally:
         for each in (client, server, acceptor):
             each.close()
-
-
-def test_bytes_go_both_ways_until_one_end_closes() -> None:
-    async def main() -> None:
-        async with a_pair() as (client, server):
-            assert (client.local, client.peer) == (server.peer, server.local)
-            with pytest.raises(BlockingIOError):
-                server.receive_into(bytearray(1))
-            assert client.send(b"question") == 8
-            assert await received(server, 8) == b"question"
-            assert server.send_parts([b"an", bytearray(b"swer")], 1) == 5
-            assert await received(client, 5) == b"nswer"
-            client.close()
-            client.close()
-            assert await received(server, 1) == b""
-
-    asyncio.run(main())
-
-
-def test_who_cannot_send_hears_when_he_can() -> None:
-    async def main() -> None:
-        async with a_pair() as (client, server):
-            sent = 0
-            with suppress(BlockingIOError):
-                while True:
-                    sent += server.send(bytes(100_000))
-            writable = asyncio.Event()
-            server.on_writable(writable.set)
-            assert len(await received(client, sent)) == sent
-            async with asyncio.timeout(30):
-                await writable.wait()
-            assert server.send(b"more") == 4
-
-    asyncio.run(main())
-
-
-def test_a_port_that_is_taken_is_refused() -> None:
-    async def main() -> None:
-        network = SystemNetwork()
-        options = ListenOptions(5, 50_000, 60_000)
-        acceptor = network.listen("127.0.0.1", 0, options)
-        with pytest.raises(OSError, match="in use"):
-            network.listen("127.0.0.1", acceptor.address.port)
-        with pytest.raises(BlockingIOError):
-            acceptor.accept()
-        port = acceptor.address.port
-        acceptor.close()
-        with pytest.raises(ConnectionRefusedError):
-            await network.dial("127.0.0.1", port)
-
-    asyncio.run(main())
 
 
 def test_an_ipv4_client_of_an_ipv6_listener_has_an_ipv4_address() -> None:

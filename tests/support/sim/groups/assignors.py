@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from odradek.metadata.image import Image
 from odradek.model.topic_partition import TopicPartition
-from support.sim.groups.cluster import partitions_of
+from support.sim.admin import partitions_of
 
 
 class Subscribed(NamedTuple):

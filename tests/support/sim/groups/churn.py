@@ -8,7 +8,7 @@ from support.sim.groups.consumer import Consumer
 from support.sim.groups.plan import GroupPlan, Plan
 from support.sim.groups.spec import Protocol, Spec
 from support.sim.groups.world import World
-from support.sim.network import CALM
+from support.sim.streams import CALM
 
 _PAUSE_MS_MAX = 25_000
 """Two and a half sessions."""
@@ -26,7 +26,6 @@ class Churn:
 
     def begin(self) -> None:
         self._ends_ms = self._world.events.now_ms + self._plan.churn_ms
-        self._world.broker.append_failure = self._plan.append_failure
         for group in self._plan.groups:
             for _ in range(group.size):
                 self._later(self._rng.randrange(5_000), partial(self._start, group))
@@ -38,21 +37,20 @@ class Churn:
         """Everybody runs on and can reach everybody; who is missing stays so."""
         self._is_over = True
         self._world.network.weather = CALM
-        self._world.broker.append_failure = 0.0
         for consumer in list(self._world.consumers):  # one that goes on may be gone at once
             consumer.line.heal()
             consumer.process.resume()
             consumer.busy_until_ms = 0
-        if not self._world.broker.is_up:
-            self._world.broker.start()
+        if not self._world.node.is_up:
+            self._world.node.start()
 
     def grow_once_more(self) -> None:
         """In the calm, where nothing else makes a group look at its topics: each gets a partition, and there is a new
         one."""
-        names = sorted(self._world.cluster.image.topics.names)
+        names = self._world.admin.names
         for name in names:
-            self._world.cluster.grow(name, 1)
-        self._world.cluster.create(f"topic-{len(names)}", 2)
+            self._world.admin.grow(name, 1)
+        self._world.admin.create(f"topic-{len(names)}", 2)
         self._world.note("all topics get partitions")
 
     def _go_on(self) -> None:
@@ -157,26 +155,24 @@ class Churn:
     # --- topics and the broker
 
     def _grow(self) -> None:
-        names = sorted(self._world.cluster.image.topics.names)
+        names = self._world.admin.names
         if len(names) < 6 and self._rng.random() < 0.3:
             name, count = f"topic-{len(names)}", self._rng.randint(1, 6)
             self._world.note(f"{name} is made with {count} partitions")
-            self._world.cluster.create(name, count)
+            self._world.admin.create(name, count)
         elif self._rng.random() < 0.3:
             name = self._rng.choice(names)
             self._world.note(f"{name} gets partitions")
-            self._world.cluster.grow(name, self._rng.randint(1, 3))
+            self._world.admin.grow(name, self._rng.randint(1, 3))
 
     def _kill(self) -> None:
-        broker = self._world.broker
-        if not broker.is_up:
-            return
-        down_ms = self._rng.choice((200, 2_000, _DOWN_MS_MAX))
-        self._world.note(f"the broker is killed, for {down_ms} ms")
-        broker.kill()
-        self._later(self._rng.randrange(down_ms), partial(self._start_broker, broker.life))
+        node = self._world.node
+        if node.is_up:
+            down_ms = self._rng.choice((200, 2_000, _DOWN_MS_MAX))
+            node.kill()
+            self._later(self._rng.randrange(down_ms), partial(self._start_node, node.life))
 
-    def _start_broker(self, life: int) -> None:
-        if self._world.broker.life == life and not self._world.broker.is_up:
-            self._world.note("the broker starts")
-            self._world.broker.start(loading_ms=self._rng.randrange(2_000))
+    def _start_node(self, life: int) -> None:
+        if self._world.node.life == life and not self._world.node.is_up:
+            self._world.note("the node starts")
+            self._world.node.start()

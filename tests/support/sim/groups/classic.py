@@ -14,6 +14,7 @@ from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from odradek.wire.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse
+from support.sim.admin import partitions_of
 from support.sim.groups.assignors import (
     Assignor,
     Subscribed,
@@ -21,7 +22,6 @@ from support.sim.groups.assignors import (
     range_assignor,
     roundrobin_assignor,
 )
-from support.sim.groups.cluster import partitions_of
 from support.sim.groups.consumer import RETRIABLE, Claim, Consumer
 from support.sim.groups.embedded import assignment_bytes, read_assignment, read_subscription, subscription_bytes
 from support.sim.groups.spec import Protocol, Spec
@@ -168,7 +168,7 @@ class ClassicConsumer(Consumer):
 
     def _assign(self, response: JoinGroupResponse) -> tuple[SyncGroupRequestAssignment, ...]:
         members = {each.member_id: read_subscription(each.metadata) for each in response.members}
-        self.image = self.world.cluster.image  # a leader refreshes its metadata before it assigns
+        self.image = self.world.admin.image  # a leader refreshes its metadata before it assigns
         self._led_topics = tuple(sorted({topic for member in members.values() for topic in member.topics}))
         self.assigned_over = partitions_of(self.image, self._led_topics)
         if response.skip_assignment:

@@ -10,7 +10,7 @@ from odradek.wire.messages.offset_commit import OffsetCommitResponse
 from odradek.wire.messages.offset_fetch import OffsetFetchResponse
 from support.sim.groups import requests
 from support.sim.groups.spec import Spec
-from support.sim.line import Line
+from support.sim.line import Coordinated, Line
 from support.sim.process import Process
 
 if TYPE_CHECKING:
@@ -37,9 +37,10 @@ class Consumer(ABC):
         self.world = world
         self.spec = spec
         self.process = Process(world.events)
-        self.line = Line(world.network, world.broker, self.process, spec.group_id)
+        host = self.process.host(world.network, spec.name)
+        self.line = Line(host, self.process, Coordinated.group(spec.group_id))
         self.line.client_id = spec.name
-        self.image = world.cluster.image
+        self.image = world.admin.image
         self.member_id = ""
         self.epoch = -1
         """The generation, in a classic group."""
@@ -125,7 +126,7 @@ class Consumer(ABC):
         if now >= self.busy_until_ms and not self.is_closing:
             if now - self._last_metadata_ms >= _METADATA_MS:
                 self._last_metadata_ms = now
-                self.image = self.world.cluster.image
+                self.image = self.world.admin.image
             self._poll()
             self._last_poll_ms = now
             self._go_on()

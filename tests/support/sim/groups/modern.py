@@ -129,7 +129,7 @@ class ModernConsumer(Consumer):
             self.epoch = response.member_epoch
             self.world.owned(self)
         if response.assignment is not None:
-            self.image = self.world.cluster.image  # a client looks up ids that it does not know
+            self.image = self.world.admin.image  # a client looks up ids that it does not know
             topics = self.image.topics
             self._target = frozenset(
                 TopicPartition(topics.ids[each.topic_id].name, number)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from random import Random
 
 from support.sim.groups.spec import LATEST, MIDDLE, OLD, Protocol, Versions
-from support.sim.network import Weather
+from support.sim.streams import Weather
 
 _PATTERN = "topic-.*"
 
@@ -42,7 +42,6 @@ class Plan:
     gap_ms: int
     """Between two things that happen, on average."""
     kills: int
-    append_failure: float
     members_max: int
 
 
@@ -58,12 +57,10 @@ def plan_of(rng: Random, *, migrates: bool = False) -> Plan:
         weather=Weather(
             delay_ms_max=rng.choice((200, 1_500)) if is_bad else 20,
             break_chance=rng.choice((0.002, 0.02)) if is_bad else 0.0,
-            twice_chance=0.05 if is_bad else 0.0,
         ),
         churn_ms=rng.randint(30_000, 60_000 if is_large else 120_000),
         gap_ms=rng.choice((300, 1_000, 4_000)),
         kills=rng.choice((0, 1, 2, 4)),
-        append_failure=rng.choice((0.0, 0.0, 0.01)),
         members_max=100 if is_large else 30,
     )
 

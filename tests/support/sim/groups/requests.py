@@ -36,7 +36,7 @@ def commit(spec: Spec, claim: "Claim", offsets: Mapping[TopicPartition, int], im
                 oc.OffsetCommitRequestPartition(
                     partition_index=number,
                     committed_offset=offsets[TopicPartition(topic, number)],
-                    committed_metadata=claim.member_id,
+                    committed_metadata=committer(claim),
                 )
                 for number in numbers
             ),
@@ -50,6 +50,11 @@ def commit(spec: Spec, claim: "Claim", offsets: Mapping[TopicPartition, int], im
         group_instance_id=spec.instance_id if spec.versions.commit >= _INSTANCES else None,
         topics=topics,
     )
+
+
+def committer(claim: "Claim") -> str:
+    """Stored with an offset, so that its record says who committed it."""
+    return f"{claim.member_id} {claim.epoch}"
 
 
 def fetch(spec: Spec, claim: "Claim", partitions: Iterable[TopicPartition], image: Image) -> of.OffsetFetchRequest:

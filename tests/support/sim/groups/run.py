@@ -7,14 +7,15 @@ from random import Random
 from traceback import format_exception
 
 from odradek.model.broker_config import BrokerConfig
-from support.failures import raised
 from support.sim.groups.checkers import all_checkers
 from support.sim.groups.checkers.coverage import CoverageChecker
 from support.sim.groups.checkers.settling import SettlingChecker
 from support.sim.groups.churn import Churn
-from support.sim.groups.plan import plan_of
-from support.sim.groups.watching import Violation
+from support.sim.groups.plan import Plan, plan_of
+from support.sim.groups.watching import Checker
 from support.sim.groups.world import World
+from support.sim.node import logged
+from support.sim.violations import Violation
 
 SETTLING_MS_MAX = 150_000
 """The dead are noticed within a session (10 s) of the last time that they were heard of. A rebalance waits for the slow
@@ -30,6 +31,8 @@ _CONFIG = BrokerConfig(
     group_consumer_session_timeout_ms=10_000,
     group_consumer_heartbeat_interval_ms=3_000,
     group_consumer_migration_policy="bidirectional",
+    offsets_topic_num_partitions=1,
+    transaction_state_log_num_partitions=1,
 )
 
 
@@ -49,41 +52,47 @@ class Outcome:
         return "\n".join((*self.trace, f"seed {self.seed}: {self.violation}", f"./run sim --seed {self.seed}"))
 
 
-@raised()
 def run(seed: int, *, migrates: bool = MIGRATES) -> Outcome:
     plan = plan_of(Random(f"plan {seed}"), migrates=migrates)
     world = World(seed, plan.weather, _CONFIG)
     checkers = all_checkers(world)
     world.broker.checkers = checkers
-    for name, partitions in plan.topics.items():
-        world.cluster.create(name, partitions)
     violation = None
     try:
-        world.broker.start()
-        _tick(world)
-        churn = Churn(world, plan)
-        churn.begin()
-        world.events.run_until(plan.churn_ms)
-        world.note("the churn ends")
-        churn.end()
-        (settling,) = (each for each in checkers if isinstance(each, SettlingChecker))
-        _settle(world, settling)
-        churn.grow_once_more()
-        _settle(world, settling)
+        with logged(world.note):
+            _tell(world, plan, checkers)
     except Violation as error:
         world.note(f"VIOLATION: {error}")
         violation = str(error)
     except Exception as error:  # noqa: BLE001 - whatever is raised in a run was found by its seed
         violation = "".join(format_exception(error))
+    finally:
+        ended_ms = world.events.now_ms
+        world.node.kill()
     (coverage,) = (each for each in checkers if isinstance(each, CoverageChecker))
     return Outcome(
         seed,
         violation,
         tuple(world.trace),
         coverage.stable_moments,
-        world.events.now_ms - plan.churn_ms,
-        world.broker.log.end_offset,
+        ended_ms - plan.churn_ms,
+        world.broker.records,
     )
+
+
+def _tell(world: World, plan: Plan, checkers: Sequence[Checker]) -> None:
+    world.node.start()
+    world.admin.set_up(plan.topics, 1)
+    _tick(world)
+    churn = Churn(world, plan)
+    churn.begin()
+    world.events.run_until(plan.churn_ms)
+    world.note("the churn ends")
+    churn.end()
+    (settling,) = (each for each in checkers if isinstance(each, SettlingChecker))
+    _settle(world, settling)
+    churn.grow_once_more()
+    _settle(world, settling)
 
 
 def _tick(world: World) -> None:

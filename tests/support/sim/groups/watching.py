@@ -1,4 +1,4 @@
-"""What checkers see of a run, and how they say that something is wrong."""
+"""What checkers see of a run."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,13 +7,9 @@ from odradek.coordinators.result import Stored
 from odradek.wire.schema import Message
 
 if TYPE_CHECKING:
-    from support.sim.groups.broker import Ticket
+    from support.sim.exchange import Ticket
     from support.sim.groups.consumer import Consumer
     from support.sim.groups.world import World
-
-
-class Violation(AssertionError):
-    """Something that must not happen has happened."""
 
 
 class Checker:
@@ -23,7 +19,7 @@ class Checker:
         self.world = world
 
     def appended(self, batch: Sequence[Stored]) -> None:
-        """A batch was written and replayed."""
+        """A batch was written, and is about to be replayed."""
 
     def answered(self, ticket: "Ticket", response: Message) -> None:
         """An answer leaves; the client may never get it."""

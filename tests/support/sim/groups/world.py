@@ -1,34 +1,40 @@
 """One run: everything that takes part in it, made from one seed."""
 
 from collections import deque
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
+from support.sim.admin import Admin
 from support.sim.events import Events
-from support.sim.groups.broker import Broker, new_id
+from support.sim.groups.broker import Broker
 from support.sim.groups.classic import ClassicConsumer
-from support.sim.groups.cluster import Cluster
 from support.sim.groups.consumer import Consumer
 from support.sim.groups.modern import ModernConsumer
 from support.sim.groups.spec import Spec
-from support.sim.groups.watching import Violation
-from support.sim.network import Network, Weather
+from support.sim.node import TOPIC_DEFAULTS, SimNode, new_id
+from support.sim.streams import SimNetwork, Weather
+from support.sim.violations import Violation
 
 if TYPE_CHECKING:
     from odradek.model.topic_partition import TopicPartition
 
 _TRACE_LINES = 200
+_DEFAULTS = replace(TOPIC_DEFAULTS, segment_bytes=64_000)
+"""A batch has all members of a group in it, and must fit into a segment."""
 
 
 class World:
     def __init__(self, seed: int, weather: Weather, config: BrokerConfig) -> None:
         self.rng = Random(seed)
         self.events = Events()
-        self.network = Network(self.events, self.rng, weather)
-        self.cluster = Cluster()
-        self.broker = Broker(self.events, self.rng, self.cluster, config)
+        self.network = SimNetwork(self.events, self.rng, weather)
+        self.node = SimNode(self.events, self.rng, self.network, config, _DEFAULTS)
+        self.node.note = self.note
+        self.admin = Admin(self.events, self.network, self.node)
+        self.broker = Broker(self.events, self.node)
         self.consumers: list[Consumer] = []
         """All that are alive, paused or cut off though they may be, in the order in which they started."""
         self.assigned_over: dict[tuple[str, int], frozenset[TopicPartition]] = {}

@@ -34,7 +34,7 @@ class Alone:
         self.name = name
         self.slot = slot
         self.process = Process(world.events)
-        lines = Lines(world.network_of(slot.flow), world.node, self.process, slot.transactional_id)
+        lines = Lines(world.host_of(self.process, f"{name} works", slot.flow), self.process, slot.transactional_id)
         self.positions: dict[TopicPartition, int | None] = dict.fromkeys(slot.partitions)
         self.work = Work(world, name, slot.stage, self, Tools(self.process, lines, slot.flow))
         self._spec = _spec_of(slot, name)
@@ -62,10 +62,10 @@ class Alone:
 
     def learn(self) -> Script[None]:
         while unknown := [place for place, at in self.positions.items() if at is None]:
-            request = requests.fetch(self._spec, _NOBODY, unknown, self.world.cluster.image)
+            request = requests.fetch(self._spec, _NOBODY, unknown, self.world.admin.image)
             response = yield from ask(self.work.lines.groups, request, self._spec.versions.fetch, _TIMEOUT_MS)
             if response is not None:
-                found = requests.fetched(response, self.world.cluster.image)
+                found = requests.fetched(response, self.world.admin.image)
                 self.positions.update({place: max(at, 0) for place, at in found.items()})
             if any(at is None for at in self.positions.values()):
                 yield from pause(self.process, _AGAIN_MS)
@@ -78,7 +78,7 @@ class _Member(Consumer):
         super().__init__(cast("GroupsWorld", world), _spec_of(slot, name))
         self.name = name
         self.slot = slot
-        lines = Lines(world.network_of(slot.flow), world.node, self.process, slot.transactional_id)
+        lines = Lines(world.host_of(self.process, f"{name} works", slot.flow), self.process, slot.transactional_id)
         self.work = Work(world, name, slot.stage, self, Tools(self.process, lines, slot.flow))
 
     def start(self) -> None:

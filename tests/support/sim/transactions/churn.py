@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from support.sim.exchange import Ticket
 from support.sim.transactions.applications import Alone, Application, Slot
 from support.sim.transactions.plan import Plan
 from support.sim.transactions.world import World
@@ -12,6 +13,7 @@ _ISOLATED_MS_MAX = 15_000
 _DOWN_MS_MAX = 6_000
 _BACK_MS_MAX = 4_000
 _LOOK_MS = 1_000
+_END_TXN = 26
 _TOO_MANY_MAX = 4
 """Each that was replaced finds that out when it is given a partition, and takes a session of its group to go."""
 
@@ -23,10 +25,12 @@ class Churn:
         self._plan = plan
         self._slots = slots
         self._is_over = False
+        self._death_chance = 0.0
 
     def begin(self) -> None:
-        self._world.node.death_chance = self._plan.death_chance
-        self._world.node.killed = self._died
+        self._death_chance = self._plan.death_chance
+        self._world.node.died = self._died
+        self._world.exchange.asked = self._asked
         for slot in self._slots:
             self._later(self._rng.randrange(2_000), partial(self._start, slot))
         for _ in range(self._plan.kills):
@@ -38,7 +42,7 @@ class Churn:
         """Everybody runs on and can reach everybody. Who cannot go on comes back."""
         self._is_over = True
         self._world.calm_down()
-        self._world.node.death_chance = 0.0
+        self._death_chance = 0.0
         for application in list(self._world.applications):  # one that goes on may be gone at once
             application.heal()
             application.process.resume()
@@ -125,13 +129,17 @@ class Churn:
     def _kill(self) -> None:
         self._world.node.kill()
 
-    def _died(self, how: str) -> None:
+    def _asked(self, ticket: Ticket) -> None:
+        """The node may die in one of the writes that end a transaction."""
+        if ticket.api_key == _END_TXN and self._rng.random() < self._death_chance:
+            self._world.node.disk.die_at(self._rng.randint(1, 12))
+
+    def _died(self, _how: str) -> None:
         down_ms = self._rng.choice((200, _DOWN_MS_MAX))
-        self._world.note(f"the broker is {how}")
         start = partial(self._start_broker, self._world.node.life)
         self._world.events.after(self._rng.randrange(down_ms), start)  # a death may come later than the churn ends
 
     def _start_broker(self, life: int) -> None:
         if self._world.node.life == life and not self._world.node.is_up:
-            self._world.note("the broker starts")
+            self._world.note("the node starts")
             self._world.node.start()

@@ -6,7 +6,7 @@ from odradek.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRespon
 from odradek.wire.messages.end_txn import EndTxnResponse
 from odradek.wire.messages.init_producer_id import InitProducerIdResponse
 from odradek.wire.messages.txn_offset_commit import TxnOffsetCommitResponse
-from support.sim.groups.watching import Violation
+from support.sim.violations import Violation
 
 Answer = (
     AddOffsetsToTxnResponse
@@ -23,6 +23,7 @@ _LATER = frozenset(
         ErrorCode.NOT_COORDINATOR,
         ErrorCode.CONCURRENT_TRANSACTIONS,
         ErrorCode.NOT_ENOUGH_REPLICAS,
+        ErrorCode.KAFKA_STORAGE_ERROR,
     }
 )
 _ABORTABLE = frozenset(

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from odradek.model.topic_partition import TopicPartition
-from support.sim.groups.watching import Violation
 from support.sim.process import Process
 from support.sim.script import Script, pause, perform
 from support.sim.transactions.errors import Abortable, Fatal
@@ -12,6 +11,7 @@ from support.sim.transactions.ledger import Outcome
 from support.sim.transactions.lines import Lines
 from support.sim.transactions.producer import Producer
 from support.sim.transactions.values import Tag, Value
+from support.sim.violations import Violation
 
 if TYPE_CHECKING:
     from support.sim.transactions.world import World
@@ -33,7 +33,7 @@ class Feeder:
         self._gap_ms = gap_ms
         self._process = Process(world.events)
         # A late request for the id would fence it, whom nobody replaces.
-        self._lines = Lines(world.prompt_network, world.node, self._process, _NAME)
+        self._lines = Lines(world.prompt_host(self._process, _NAME), self._process, _NAME)
         self._producer = Producer(self._process, self._lines, NEW, _TIMEOUT_MS)
         self._transactions = 0
         self.fed = [0] * partitions

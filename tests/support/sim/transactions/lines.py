@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator
 
-from support.sim.line import Line
-from support.sim.network import Network, Server
+from support.sim.line import Coordinated, Line
 from support.sim.process import Process
+from support.sim.streams import SimHost
 
 
 class Lines:
-    def __init__(self, network: Network, server: Server, process: Process, transactional_id: str) -> None:
+    def __init__(self, host: SimHost, process: Process, transactional_id: str) -> None:
         self.transactional_id = transactional_id
-        self.coordinator, self.leader, self.groups = (
-            Line(network, server, process, transactional_id) for _ in range(3)
-        )
+        self.coordinator = Line(host, process, Coordinated.transactions(transactional_id))
+        self.leader = Line(host, process)
+        self.groups = Line(host, process, Coordinated.group(transactional_id))  # one node coordinates all groups
 
     def __iter__(self) -> Iterator[Line]:
         return iter((self.coordinator, self.leader, self.groups))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from random import Random
 
 from support.sim.groups.spec import Protocol
-from support.sim.network import Weather
+from support.sim.streams import Weather
 from support.sim.transactions.feeder import FEED_MEAN
 from support.sim.transactions.flow import MIDDLE, NEW, OLD, OLDEST, Flow
 from support.sim.transactions.stage import Stage
@@ -48,10 +48,8 @@ def plan_of(rng: Random) -> Plan:
         stages=tuple(_stage(rng, number, widths) for number in range(len(widths) - 1)),
         values=values,
         feed_gap_ms=churn_ms * FEED_MEAN // values,
-        weather=Weather(delay_ms_max=delay_ms, break_chance=break_chance, twice_chance=0.05 if is_bad else 0.0),
-        prompt=Weather(
-            delay_ms_max=delay_ms, break_chance=break_chance, twice_chance=0.05 if is_bad else 0.0, late_ms_max=0
-        ),
+        weather=Weather(delay_ms_max=delay_ms, break_chance=break_chance),
+        prompt=Weather(delay_ms_max=delay_ms, break_chance=break_chance, late_ms_max=0),
         churn_ms=churn_ms,
         gap_ms=rng.choice((1_500, 4_000, 10_000)),
         kills=rng.choice((0, 1, 3)),

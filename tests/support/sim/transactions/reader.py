@@ -7,7 +7,6 @@ from support.sim.line import Line
 from support.sim.process import Process
 from support.sim.script import Script, ask, pause, perform
 from support.sim.transactions.fetching import fetch_request, partitions_in
-from support.sim.transactions.flow import NEW
 from support.sim.transactions.values import Read, committed_in
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ class Reader:
     def __init__(self, world: "World", partitions: "Iterable[TopicPartition]", size: int, version: int) -> None:
         self._process = Process(world.events)
         self._rng = world.rng
-        self._line = Line(world.network_of(NEW), world.node, self._process, "reader")
+        self._line = Line(self._process.host(world.network, "reader"), self._process)
         self._version = version
         self.size = size
         """Of a fetch of one partition."""

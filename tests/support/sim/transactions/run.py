@@ -1,16 +1,14 @@
 """One seed from its beginning to the end, and what came of it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from random import Random
 from traceback import format_exception
 
-from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.topic_partition import TopicPartition
-from support.failures import raised
-from support.sim.groups.watching import Violation
+from support.sim.node import TOPIC_DEFAULTS, logged
 from support.sim.transactions.applications import Slot
 from support.sim.transactions.checkers.delivery import (
     check_order,
@@ -27,6 +25,7 @@ from support.sim.transactions.plan import Plan, plan_of
 from support.sim.transactions.reader import Reader
 from support.sim.transactions.used_ids import write_used_ids
 from support.sim.transactions.world import World
+from support.sim.violations import Violation
 
 SETTLING_MS_MAX = 300_000
 """Sessions (4 s), rebalances (8 s), transactions that time out (30 s) and the transactions themselves follow each
@@ -40,6 +39,8 @@ _CONFIG = BrokerConfig(
     group_consumer_session_timeout_ms=4_000,
     group_consumer_heartbeat_interval_ms=1_000,
     transaction_abort_timed_out_transaction_cleanup_interval_ms=1_000,
+    offsets_topic_num_partitions=2,
+    transaction_state_log_num_partitions=2,
 )
 
 
@@ -69,11 +70,8 @@ class Run:
     def __init__(self, seed: int, *, is_synced: bool = False) -> None:
         self.plan = plan_of(Random(f"transactions {seed}"))
         plan = self.plan
-        self.world = World(seed, plan.weather, plan.prompt, _CONFIG)
-        self.world.node.is_synced = is_synced
-        self.world.cluster.have_features()
-        for topic, partitions in {OFFSETS_TOPIC: 2, TRANSACTIONS_TOPIC: 2, **plan.topics}.items():
-            self.world.cluster.create(topic, partitions)
+        defaults = replace(TOPIC_DEFAULTS, flush_messages=1) if is_synced else TOPIC_DEFAULTS
+        self.world = World(seed, plan.weather, plan.prompt, _CONFIG, defaults)
         self.stable = StableOffsets(self.world.node)
         self.slots = _slots(self.world, plan)
         first = plan.stages[0]
@@ -88,6 +86,7 @@ class Run:
         world, node = self.world, self.world.node
         node.watched = self.stable.look
         node.start()
+        world.admin.set_up(self.plan.topics, 2)
         if self.plan.is_epoch_high:
             write_used_ids(node, [slot.transactional_id for slot in self.slots])
         churn = Churn(world, self.plan, self.slots)
@@ -120,7 +119,7 @@ class Run:
         self.is_settled = events.now_ms < ends_ms
 
     def _is_settled(self) -> bool:
-        if not self.world.node.is_up:
+        if not self.world.node.is_serving:
             return False
         is_read = all(
             position == self.world.node.log(place).end_offset
@@ -148,14 +147,14 @@ class Run:
         check_order(committed, self.plan.stages[0].spread if len(self.plan.stages) > 1 else 1)
 
 
-@raised()
 def run(seed: int, *, is_synced: bool = False) -> Outcome:
     """`is_synced` has all topics sync each record before anybody is told of it."""
     history = Run(seed, is_synced=is_synced)
     world = history.world
     violation = None
     try:
-        history.go()
+        with logged(world.note):
+            history.go()
     except Violation as error:
         world.note(f"VIOLATION: {error}")
         violation = str(error)
@@ -163,7 +162,7 @@ def run(seed: int, *, is_synced: bool = False) -> Outcome:
         violation = "".join(format_exception(error))
     finally:
         lives = world.node.life
-        world.node.killed = _ignored
+        world.node.died = _ignored
         world.node.kill()
     return Outcome(
         seed,

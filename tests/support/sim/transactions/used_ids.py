@@ -12,20 +12,22 @@ from odradek.model.numbers import LeaderEpoch, ProducerId, TimestampMs
 from odradek.model.topic_partition import TopicPartition
 from odradek.records.batch import Codec
 from odradek.storage.log import Origin
-from support.sim.transactions.node import Node
+from support.sim.node import SimNode
 
 _PARTITIONS = 2
 _LEVEL = 2
 _LEFT = 6
+_IDS = 1_000_000
+"""Far from those that a node gives out."""
 _USED_MS = TimestampMs(1_700_000_000_000)
 
 
-def write_used_ids(node: Node, transactional_ids: Iterable[str]) -> None:
-    """Into the log of a node, which then begins anew."""
+def write_used_ids(node: SimNode, transactional_ids: Iterable[str]) -> None:
+    """Into the log of a node that serves, which then begins anew."""
     for number, transactional_id in enumerate(transactional_ids):
         used = Transaction(
             transactional_id=transactional_id,
-            producer_id=ProducerId(number),
+            producer_id=ProducerId(_IDS + number),
             epoch=EPOCH_LAST - _LEFT,
             timeout_ms=1_000,
             updated_ms=_USED_MS,

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from odradek.model.numbers import NO_TIMESTAMP, Offset, ProducerId
+from odradek.model.numbers import Offset, ProducerId
 from odradek.records.batch import HEAD_SIZE, BatchHead, parse_head
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.control import end_txn_marker
 from odradek.records.record import Record, read_records
 from odradek.wire.messages.fetch import PartitionData
+from support.sim.events import EPOCH_MS
 
 
 class Tag(NamedTuple):
@@ -50,7 +51,7 @@ class Batch(NamedTuple):
 
 
 def batch_of(values: Iterable[Value], spec: BatchSpec) -> bytearray:
-    records = [Record(Offset(at), NO_TIMESTAMP, b"key", value.packed()) for at, value in enumerate(values)]
+    records = [Record(Offset(at), EPOCH_MS, b"key", value.packed()) for at, value in enumerate(values)]
     return build_batch(records, spec)
 
 

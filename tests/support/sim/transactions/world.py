@@ -5,30 +5,42 @@ from random import Random
 
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
+from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from support.sim.admin import Admin
 from support.sim.events import Events
-from support.sim.groups.broker import new_id
-from support.sim.groups.cluster import Cluster
+from support.sim.exchange import Exchange
 from support.sim.groups.consumer import Consumer
-from support.sim.groups.watching import Violation
-from support.sim.network import CALM, Network, Weather
+from support.sim.node import TOPIC_DEFAULTS, SimNode, new_id
+from support.sim.process import Process
+from support.sim.streams import CALM, SimHost, SimNetwork, Weather
 from support.sim.transactions.applications import Application, Slot, application_of
 from support.sim.transactions.flow import Flow
 from support.sim.transactions.ledger import Ledger
-from support.sim.transactions.node import Node
+from support.sim.violations import Violation
 
 _TRACE_LINES = 300
 
 
 class World:
-    def __init__(self, seed: int, weather: Weather, prompt: Weather, config: BrokerConfig) -> None:
+    def __init__(
+        self,
+        seed: int,
+        weather: Weather,
+        prompt: Weather,
+        config: BrokerConfig,
+        topic_defaults: TopicConfig = TOPIC_DEFAULTS,
+    ) -> None:
         """`prompt` is the weather of older clients, whose late requests harm them in Kafka, too."""
         self.rng = Random(seed)
         self.events = Events()
-        self._network = Network(self.events, self.rng, weather)
-        self.prompt_network = Network(self.events, self.rng, prompt)
-        self.cluster = Cluster()
-        self.node = Node(self.events, self.rng, self.cluster, config)
+        self.network = SimNetwork(self.events, self.rng, weather)
+        self._prompt = prompt
+        self.node = SimNode(self.events, self.rng, self.network, config, topic_defaults)
+        self.node.note = self.note
+        self.exchange = Exchange(self.events, ())
+        self.node.host.tap = self.exchange
+        self.admin = Admin(self.events, self.network, self.node)
         self.ledger = Ledger()
         self.applications: list[Application] = []
         """All that are alive, in the order in which they started."""
@@ -36,15 +48,18 @@ class World:
         self.is_calm = False
         self.trace: deque[str] = deque(maxlen=_TRACE_LINES)
 
-    def network_of(self, flow: Flow) -> Network:
+    def host_of(self, process: Process, name: str, flow: Flow) -> SimHost:
         """An older client begins the next transaction as the one before: a late request of that would be taken for one
         of this. That is why each has an epoch of its own with KIP-890."""
-        return self._network if flow.joins else self.prompt_network
+        return process.host(self.network, name) if flow.joins else self.prompt_host(process, name)
+
+    def prompt_host(self, process: Process, name: str) -> SimHost:
+        return process.host(self.network, name, lambda: self._prompt)
 
     def calm_down(self) -> None:
         """Nothing is in anybody's way any more."""
         self.is_calm = True
-        self._network.weather = self.prompt_network.weather = CALM
+        self.network.weather = self._prompt = CALM
 
     def start(self, slot: Slot) -> None:
         """A new application takes the slot, whoever has it."""
@@ -65,14 +80,6 @@ class World:
         self.trace.append(f"{self.events.now_ms:8} {text}")
 
     # --- what consumers of the groups want of their world
-
-    @property
-    def network(self) -> Network:
-        return self._network
-
-    @property
-    def broker(self) -> Node:
-        return self.node
 
     @property
     def assigned_over(self) -> dict[tuple[str, int], frozenset[TopicPartition]]:

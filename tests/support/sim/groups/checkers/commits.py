@@ -11,13 +11,15 @@ from odradek.coordinators.result import Stored
 from odradek.model.topic_partition import TopicPartition
 from odradek.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
-from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from odradek.wire.records.classic_group import GroupMetadataKey, GroupMetadataValue
+from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
 from odradek.wire.schema import Message
-from support.sim.groups.broker import Ticket
+from support.sim.exchange import Ticket
 from support.sim.groups.checkers.recorded import Recorded
-from support.sim.groups.watching import Checker, Violation
+from support.sim.groups.consumer import Claim
+from support.sim.groups.watching import Checker
 from support.sim.groups.world import World
+from support.sim.violations import Violation
 
 
 class CommitsChecker(Checker):
@@ -39,6 +41,8 @@ class CommitsChecker(Checker):
                 self._told.pop(key.group, None)
                 if isinstance(value, GroupMetadataValue):
                     self._told[key.group] = value.generation
+            elif isinstance(key, OffsetCommitKey) and isinstance(value, OffsetCommitValue):
+                self._check(key, value)
 
     def answered(self, ticket: Ticket, response: Message) -> None:
         match ticket.request, response:
@@ -47,14 +51,12 @@ class CommitsChecker(Checker):
             case LeaveGroupRequest() as request, LeaveGroupResponse() if not response.error_code:
                 self._left.update(each.member_id for each in response.members if not each.error_code)
                 self._left.add(request.member_id)
-            case OffsetCommitRequest() as request, OffsetCommitResponse():
-                for partition in accepted(request, response, self.world):
-                    self._check(request, partition)
             case _:
                 pass
 
-    def _check(self, request: OffsetCommitRequest, partition: TopicPartition) -> None:
-        group_id, member_id, epoch = request.group_id, request.member_id, request.generation_id_or_member_epoch
+    def _check(self, key: OffsetCommitKey, value: OffsetCommitValue) -> None:
+        group_id, partition = key.group, TopicPartition(key.topic, key.partition)
+        member_id, epoch = committer_of(value)
         what = f"commit of {partition} by {member_id} in {epoch} was taken in {group_id}"
         if member_id in self._left:
             raise Violation(f"{what}, which it has left")
@@ -76,12 +78,7 @@ class CommitsChecker(Checker):
             raise Violation(f"{what}, which is not there")
 
 
-def accepted(request: OffsetCommitRequest, response: OffsetCommitResponse, world: World) -> list[TopicPartition]:
-    """The partitions whose offsets were taken."""
-    ids = world.cluster.image.topics.ids
-    return [
-        TopicPartition(topic.name or ids[topic.topic_id].name, each.partition_index)
-        for topic in response.topics
-        for each in topic.partitions
-        if not each.error_code
-    ]
+def committer_of(value: OffsetCommitValue) -> Claim:
+    """In whose name an offset was committed: see `requests.committer`."""
+    member_id, epoch = value.metadata.split(" ")
+    return Claim(member_id, int(epoch))

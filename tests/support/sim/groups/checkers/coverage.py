@@ -11,19 +11,16 @@ the partition then until the next rebalance, whatever that comes from.
 """
 
 import re
-from typing import TYPE_CHECKING
 
 from odradek.coordinators.groups.group import GroupKind
 from odradek.model.topic_partition import TopicPartition
+from support.sim.admin import partitions_of
 from support.sim.groups.checkers.recorded import MemberRecord, Recorded
 from support.sim.groups.classic import ClassicConsumer
-from support.sim.groups.cluster import partitions_of
 from support.sim.groups.consumer import Consumer
-from support.sim.groups.watching import Checker, Violation
+from support.sim.groups.watching import Checker
 from support.sim.groups.world import World
-
-if TYPE_CHECKING:
-    from odradek.metadata.image import Image
+from support.sim.violations import Violation
 
 _NOTICE_MS = 30_000
 """How long it may take a consumer group to notice new topics and partitions: a heartbeat, and for regular expressions
@@ -34,13 +31,13 @@ class CoverageChecker(Checker):
     def __init__(self, world: World, recorded: Recorded) -> None:
         super().__init__(world)
         self._recorded = recorded
-        self._image: Image = world.cluster.image
+        self._topics: object = None
         self._changed_ms = 0
         self.stable_moments = 0
 
     def ticked(self) -> None:
-        if self._image is not self.world.cluster.image:
-            self._image = self.world.cluster.image
+        if self._topics is not self.world.admin.image.topics:
+            self._topics = self.world.admin.image.topics
             self._changed_ms = self.world.events.now_ms
         if self.world.broker.is_active:
             for group_id in dict.fromkeys(each.spec.group_id for each in self.world.consumers):
@@ -108,6 +105,6 @@ def subscribed(world: World, consumers: list[Consumer]) -> frozenset[TopicPartit
     """All partitions that one of these wants to have."""
     topics = {topic for each in consumers for topic in each.spec.topics}
     patterns = [re.compile(each.spec.regex) for each in consumers if each.spec.regex is not None]
-    names = world.cluster.image.topics.names
+    names = world.admin.image.topics.names
     topics.update(name for name in names for pattern in patterns if pattern.fullmatch(name))
-    return partitions_of(world.cluster.image, topics)
+    return partitions_of(world.admin.image, topics)

@@ -12,8 +12,9 @@ from typing import TypeVar
 from odradek.coordinators.result import Stored
 from odradek.wire.records import classic_group as classic
 from odradek.wire.records import consumer_group as consumer
-from support.sim.groups.watching import Checker, Violation
+from support.sim.groups.watching import Checker
 from support.sim.groups.world import World
+from support.sim.violations import Violation
 
 Key = TypeVar("Key", bound=Hashable)
 

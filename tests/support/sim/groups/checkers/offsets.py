@@ -1,35 +1,52 @@
-"""What was committed is what is read, after a reload too; and it goes back only by the hand that moved it on.
+"""What is read is what was committed, after each reload too; and one member's offset is not put back by another.
 
-A member that sends a commit, loses its connection and commits again further on may have the first come last. A commit
-of any other member that goes back would mean that somebody went on consuming what was not its own any more.
+A read may say what was committed last when it came, or anything that was committed from then on until it was answered.
 """
 
-from odradek.model.topic_partition import TopicPartition
-from odradek.wire.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
-from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchResponse
-from odradek.wire.schema import Message
-from support.sim.groups.broker import Ticket
-from support.sim.groups.checkers.commits import accepted
-from support.sim.groups.requests import fetched
-from support.sim.groups.watching import Checker, Violation
-from support.sim.groups.world import World
+from collections.abc import Sequence
+from typing import NamedTuple
 
-_VERSION = 8
+from odradek.coordinators.result import Stored
+from odradek.model.numbers import Offset
+from odradek.model.topic_partition import TopicPartition
+from odradek.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from odradek.wire.records.offsets import OffsetCommitKey, OffsetCommitValue
+from odradek.wire.schema import Message
+from support.sim.exchange import Ticket
+from support.sim.groups.checkers.commits import committer_of
+from support.sim.groups.requests import fetched
+from support.sim.groups.watching import Checker
+from support.sim.groups.world import World
+from support.sim.violations import Violation
+
+
+class _Commit(NamedTuple):
+    offset: int
+    member_id: str
+    mark: int
+    """The number of its batch."""
+
+
+_NOTHING = _Commit(-1, "", 0)
 
 
 class OffsetsChecker(Checker):
     def __init__(self, world: World) -> None:
         super().__init__(world)
-        self._committed: dict[str, dict[TopicPartition, tuple[int, str]]] = {}
-        """By group: the offset, and the member."""
+        self._commits: dict[str, dict[TopicPartition, list[_Commit]]] = {}
+        """By group."""
+
+    def appended(self, batch: Sequence[Stored]) -> None:
+        for key, value, _ in batch:
+            if isinstance(key, OffsetCommitKey) and isinstance(value, OffsetCommitValue):
+                self._take(key, value)
 
     def answered(self, ticket: Ticket, response: Message) -> None:
         match ticket.request, response:
-            case OffsetCommitRequest() as request, OffsetCommitResponse():
-                self._take(request, response)
             case OffsetFetchRequest() as request, OffsetFetchResponse():
                 group_id = request.group_id or request.groups[0].group_id
-                self._compare(group_id, fetched(response, self.world.cluster.image))
+                for partition, offset in fetched(response, self.world.admin.image).items():
+                    self._compare(group_id, partition, offset, ticket.mark)
             case _:
                 pass
 
@@ -39,35 +56,31 @@ class OffsetsChecker(Checker):
     def settled(self) -> None:
         self._read_all()
 
-    def _take(self, request: OffsetCommitRequest, response: OffsetCommitResponse) -> None:
-        ids = self.world.cluster.image.topics.ids
-        sent = {
-            TopicPartition(topic.name or ids[topic.topic_id].name, each.partition_index): each.committed_offset
-            for topic in request.topics
-            for each in topic.partitions
-        }
-        committed = self._committed.setdefault(request.group_id, {})
-        for partition in accepted(request, response, self.world):
-            before, by = committed.get(partition, (-1, request.member_id))
-            if sent[partition] < before and by != request.member_id:
-                raise Violation(
-                    f"{request.group_id}: {request.member_id} put {partition} back to {sent[partition]}, "
-                    f"where {by} had come to {before}"
-                )
-            committed[partition] = sent[partition], request.member_id
+    def _take(self, key: OffsetCommitKey, value: OffsetCommitValue) -> None:
+        partition = TopicPartition(key.topic, key.partition)
+        known = self._commits.setdefault(key.group, {}).setdefault(partition, [])
+        member_id = committer_of(value).member_id
+        before = known[-1] if known else _NOTHING
+        if value.offset < before.offset and before.member_id != member_id:
+            raise Violation(
+                f"{key.group}: {member_id} put {partition} back to {value.offset}, "
+                f"where {before.member_id} had come to {before.offset}"
+            )
+        known.append(_Commit(value.offset, member_id, self.world.broker.appended))
 
     def _read_all(self) -> None:
-        for group_id, committed in self._committed.items():
-            request = OffsetFetchRequest(groups=(OffsetFetchRequestGroup(group_id=group_id, topics=None),))
-            response = self.world.broker.fetch(_VERSION, request)
-            found = fetched(response, self.world.cluster.image)
-            self._compare(group_id, found)
-            if missing := committed.keys() - found.keys():
-                raise Violation(f"{group_id}: nothing is committed for {sorted(missing)} any more")
+        offsets = self.world.broker.shard.offsets
+        for group_id, partitions in self._commits.items():
+            for partition in partitions:
+                found = offsets.committed(group_id, *partition)
+                if found is None:
+                    raise Violation(f"{group_id}: nothing is committed for {partition} any more")
+                self._compare(group_id, partition, Offset(found.offset), self.world.broker.appended)
 
-    def _compare(self, group_id: str, found: dict[TopicPartition, int]) -> None:
-        committed = self._committed.get(group_id, {})
-        for partition, offset in found.items():
-            expected, by = committed.get(partition, (-1, ""))
-            if offset != expected:
-                raise Violation(f"{group_id}: {partition} was read as {offset}, {by} committed {expected}")
+    def _compare(self, group_id: str, partition: TopicPartition, offset: int, mark: int) -> None:
+        known = self._commits.get(group_id, {}).get(partition, [])
+        before = [each for each in known if each.mark <= mark]
+        allowed = [*(before[-1:] or [_NOTHING]), *known[len(before) :]]
+        if all(each.offset != offset for each in allowed):
+            said = " or ".join(f"{each.offset} by {each.member_id}" for each in allowed)
+            raise Violation(f"{group_id}: {partition} was read as {offset}, where {said} was committed")

@@ -14,8 +14,9 @@ from odradek.coordinators.groups.group import Member
 from odradek.model.errors import BrokerError
 from odradek.model.topic_partition import TopicPartition
 from support.sim.groups.consumer import Consumer
-from support.sim.groups.watching import Checker, Violation
+from support.sim.groups.watching import Checker
 from support.sim.groups.world import World
+from support.sim.violations import Violation
 
 
 class OwnershipChecker(Checker):
@@ -69,7 +70,7 @@ class OwnershipChecker(Checker):
             member = Member(claim.member_id, claim.epoch, spec.instance_id)
             check = group.check_commit(member, spec.versions.commit, transactional=False)
             if check is not None:
-                check(self.world.cluster.image.topics.names[partition.topic].id, partition.partition)
+                check(self.world.admin.image.topics.names[partition.topic].id, partition.partition)
         except BrokerError:
             return False
         return True

@@ -8,8 +8,9 @@ from odradek.model.topic_partition import TopicPartition
 from odradek.wire.records import classic_group as classic
 from odradek.wire.records import consumer_group as consumer
 from support.sim.groups.embedded import read_assignment
-from support.sim.groups.watching import Checker, Violation
+from support.sim.groups.watching import Checker
 from support.sim.groups.world import World
+from support.sim.violations import Violation
 
 Partitions = frozenset[TopicPartition]
 
@@ -84,7 +85,7 @@ class Recorded(Checker):
             self.consumer[key.group_id].members.pop(key.member_id, None)
 
     def _named(self, topics: Iterable[consumer.TopicPartitions]) -> Partitions:
-        ids = self.world.cluster.image.topics.ids
+        ids = self.world.admin.image.topics.ids
         return frozenset(
             TopicPartition(ids[each.topic_id].name, number) for each in topics for number in each.partitions
         )

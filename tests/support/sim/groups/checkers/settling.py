@@ -1,8 +1,9 @@
 """After the churn has ended, and everybody can reach the broker, groups become stable within a bounded time."""
 
 from support.sim.groups.checkers.coverage import CoverageChecker
-from support.sim.groups.watching import Checker, Violation
+from support.sim.groups.watching import Checker
 from support.sim.groups.world import World
+from support.sim.violations import Violation
 
 _STABLE_MS = 45_000
 """How long groups must stay stable, so that what goes wrong again and again shows: four sessions."""

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from odradek.model.topic_partition import TopicPartition
-from support.sim.groups.watching import Violation
 from support.sim.transactions.ledger import Entry, Ledger, Outcome
 from support.sim.transactions.values import Read, Tag, Value
+from support.sim.violations import Violation
 
 Seen = Mapping[TopicPartition, Sequence[Read]]
 

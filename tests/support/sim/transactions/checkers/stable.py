@@ -6,9 +6,9 @@ Of what readers can see: where each record is synced first, that ends before the
 from odradek.model.numbers import Offset, ProducerId
 from odradek.model.topic_partition import TopicPartition
 from odradek.storage.log import Log
-from support.sim.groups.watching import Violation
-from support.sim.transactions.node import Node
+from support.sim.node import SimNode
 from support.sim.transactions.values import Batch, Read, batches_in
+from support.sim.violations import Violation
 
 _READ_BYTES = 1 << 20
 
@@ -44,7 +44,7 @@ class _Partition:
 class StableOffsets:
     """Looks at every log after every event. Other checkers use what it finds."""
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: SimNode) -> None:
         self._node = node
         self._partitions: dict[TopicPartition, _Partition] = {}
 

@@ -1,0 +1,1 @@
+"""What must hold, a file for each promise."""
