@@ -140,7 +140,7 @@ def test_settings_of_groups_metrics_and_loggers(odradek: Odradek) -> None:
     for resource, name, value, before in (
         ("groups/shop", "consumer.session.timeout.ms", "50000", None),
         ("client-metrics/shop", "interval.ms", "5000", None),
-        ("broker-loggers/1", "odradek.broker.moves", "DEBUG", "INFO"),
+        ("broker-loggers/1", "odradek.broker.partitions.moves", "DEBUG", "INFO"),
     ):
         assert odradek("configs", "set", resource, f"{name}={value}") == (0, f"{resource}: set {name}={value}\n", "")
         shown = {each["name"]: each["value"] for each in odradek("configs", "describe", resource, "--json").objects}
@@ -148,6 +148,8 @@ def test_settings_of_groups_metrics_and_loggers(odradek: Odradek) -> None:
         assert odradek("configs", "unset", resource, name).status == 0
         shown = {each["name"]: each["value"] for each in odradek("configs", "describe", resource, "--json").objects}
         assert shown.get(name) == before
-    refused = odradek("configs", "set", "broker-loggers/1", "odradek.broker.moves=LOUD")
+    refused = odradek("configs", "set", "broker-loggers/1", "odradek.broker.partitions.moves=LOUD")
     assert refused.status == 1
-    assert refused.err.startswith("odradek: broker-loggers/1: The log level of odradek.broker.moves cannot be LOUD: ")
+    assert refused.err.startswith(
+        "odradek: broker-loggers/1: The log level of odradek.broker.partitions.moves cannot be LOUD: "
+    )

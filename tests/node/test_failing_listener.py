@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.replicas import Replicas
+from odradek.broker.partitions.replicas import Replicas
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.model.error_code import ErrorCode

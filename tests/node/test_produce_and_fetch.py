@@ -13,13 +13,13 @@ from crc32c import crc32c
 
 from odradek.broker.broker import Broker
 from odradek.broker.dispatch import Dispatch, Served
-from odradek.broker.fetch_sessions import FetchSessions
+from odradek.broker.fetching.fetch_sessions import FetchSessions
+from odradek.broker.fetching.read_ahead import ReadAhead
 from odradek.broker.handlers import api_versions, fetch, list_offsets, produce
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.partitions.validations import Validations
+from odradek.broker.producing.transactional_produce import Gate, TransactionalIdRefused
 from odradek.broker.quotas.quotas import Quotas
-from odradek.broker.read_ahead import ReadAhead
-from odradek.broker.transactional_produce import Gate, TransactionalIdRefused
-from odradek.broker.validations import Validations
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from odradek.broker.fetching.pinned_slice import PinnedSlice
 from odradek.broker.handlers import fetch
-from odradek.broker.sending import PinnedSlice
 from odradek.coordinators.groups.offsets.offsets import Offsets
 from odradek.net.framing import Framing
 from odradek.storage.producer_state import ProducerState

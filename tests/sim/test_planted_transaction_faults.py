@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.markers import Markers
+from odradek.broker.coordination.markers import Markers
 from odradek.coordinators.groups.classic.group import ClassicGroup
 from odradek.coordinators.groups.consumer.group import ConsumerGroup
 from odradek.coordinators.groups.offsets.offsets import Offsets

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
 from odradek.coordinators.result import NOTHING, CoordinatorResult, Effect, RequestContext, Stored
 from odradek.coordinators.runtime import Runtime, RuntimeServices
 from odradek.coordinators.timers import Timers

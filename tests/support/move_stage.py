@@ -6,8 +6,8 @@ from concurrent.futures import Executor
 from typing import Any, NoReturn
 
 from odradek.broker.broker import Broker
-from odradek.broker.moves import MoveLimits, Moves
-from odradek.broker.replicas import Replicas
+from odradek.broker.partitions.moves import MoveLimits, Moves
+from odradek.broker.partitions.replicas import Replicas
 from odradek.controller import brokers, topics
 from odradek.controller.brokers import Registration
 from odradek.controller.context import Context

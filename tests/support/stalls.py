@@ -34,7 +34,7 @@ ALLOWED = {
     # At the start, before a node listens.
     "odradek.storage.log_dirs.LogDirs.load": "logs are opened, and recovered after a crash",
     "odradek.quorum.metadata_log.MetadataLog.open": "the metadata log is read",
-    "odradek.broker.replicas.Replicas._begin_to_lead": "partitions are led whose end a crash left unsynced",
+    "odradek.broker.partitions.replicas.Replicas._begin_to_lead": "partitions are led whose end a crash left unsynced",
     # At the stop, when nobody is served any more.
     "odradek.server.node.Node._close": "Apache Kafka's tools miss logs that were not made yet",
     "odradek.quorum.metadata_log.MetadataLog.close": "the metadata log is synced",

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
 from odradek.metadata.image import EMPTY, NO_LEADER, Image
 from odradek.metadata.uuids import to_text
 from odradek.model.error_code import ErrorCode

@@ -3,7 +3,7 @@
 import os
 
 from odradek.broker.lifecycle import BrokerLifecycle
-from odradek.broker.settings import Settings
+from odradek.broker.settings.settings import Settings
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image
 from odradek.metadata.uuids import from_text

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 
 from odradek.broker.call import Call
-from odradek.broker.internal_topics import INTERNAL_TOPICS
+from odradek.broker.coordination.internal_topics import INTERNAL_TOPICS
 from odradek.controller.controller import Controller
 from odradek.controller.topics import AS_DEFAULT
 from odradek.process.guard import Guard

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from odradek.broker.by_address import ByAddress
 from odradek.broker.quotas.connections import ConnectionRates, CreationRates
 from odradek.broker.quotas.limits import ANY, connection_rates_in
-from odradek.broker.settings import Settings
+from odradek.broker.settings.settings import Settings
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, BrokerConfig

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from odradek.broker.broker import Broker
-from odradek.broker.coordinator_topics import CoordinatorTopics
+from odradek.broker.coordination.coordinator_topics import CoordinatorTopics
+from odradek.broker.coordination.groups import Groups
+from odradek.broker.coordination.markers import Markers
+from odradek.broker.coordination.producer_ids import ProducerIds
+from odradek.broker.coordination.transactions import Transactions
 from odradek.broker.dispatch import Served
-from odradek.broker.fetch_sessions import FetchSessions
-from odradek.broker.groups import Groups
+from odradek.broker.fetching.fetch_sessions import FetchSessions
+from odradek.broker.fetching.read_ahead import ReadAhead
 from odradek.broker.handlers import (
     add_offsets_to_txn,
     add_partitions_to_txn,
@@ -56,18 +60,14 @@ from odradek.broker.handlers import (
     txn_offset_commit,
     write_txn_markers,
 )
-from odradek.broker.loggers import Loggers
-from odradek.broker.markers import Markers
-from odradek.broker.moves import Moves
-from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.partitions.moves import Moves
+from odradek.broker.partitions.validations import Validations
+from odradek.broker.producing.transactional_produce import TransactionalProduce
 from odradek.broker.quotas.quotas import Quotas
-from odradek.broker.read_ahead import ReadAhead
-from odradek.broker.settings import Settings
+from odradek.broker.settings.loggers import Loggers
+from odradek.broker.settings.settings import Settings
 from odradek.broker.telemetry import Telemetry
 from odradek.broker.topics_on_demand import TopicsOnDemand
-from odradek.broker.transactional_produce import TransactionalProduce
-from odradek.broker.transactions import Transactions
-from odradek.broker.validations import Validations
 from odradek.controller.controller import Controller
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.settings import INT_MAX

@@ -3,9 +3,9 @@
 import asyncio
 from functools import partial
 
-from odradek.broker import shown_settings
 from odradek.broker.quotas.mutations import MutationRates
-from odradek.broker.settings import Settings
+from odradek.broker.settings import shown_settings
+from odradek.broker.settings.settings import Settings
 from odradek.controller.context import Context
 from odradek.controller.service import ActiveController, RecordLog
 from odradek.metadata.image import Image

@@ -6,13 +6,13 @@ from typing import Any
 from uuid import UUID
 
 from odradek.broker.broker import Broker
-from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from odradek.broker.group_events import log_event
-from odradek.broker.groups import Groups
-from odradek.broker.markers import Markers
-from odradek.broker.producer_ids import ProducerIds
-from odradek.broker.settings import Settings
-from odradek.broker.transactions import Transactions
+from odradek.broker.coordination.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from odradek.broker.coordination.group_events import log_event
+from odradek.broker.coordination.groups import Groups
+from odradek.broker.coordination.markers import Markers
+from odradek.broker.coordination.producer_ids import ProducerIds
+from odradek.broker.coordination.transactions import Transactions
+from odradek.broker.settings.settings import Settings
 from odradek.coordinators.groups.context import GroupContext
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.coordinators.result import Effect

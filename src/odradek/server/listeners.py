@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from odradek.broker.broker import Broker
 from odradek.broker.cordons import Cordons
-from odradek.broker.log_settings import LogSettings
+from odradek.broker.partitions.log_settings import LogSettings
+from odradek.broker.partitions.replicas import Replicas
 from odradek.broker.quotas.quotas import Quotas
-from odradek.broker.replicas import Replicas
 from odradek.quorum.publisher import MetadataListener
 from odradek.server.admission import ConnectionAdmission
 from odradek.server.coordinators import Coordinators

@@ -1,8 +1,8 @@
 """How fast partitions may move between log directories, and how many at a time: as the settings say it."""
 
-from odradek.broker.moves import MoveLimits
-from odradek.broker.pace import Pace
-from odradek.broker.settings import Settings
+from odradek.broker.partitions.moves import MoveLimits
+from odradek.broker.partitions.pace import Pace
+from odradek.broker.settings.settings import Settings
 from odradek.metadata.image import ResourceType
 from odradek.model.broker_config import THROTTLES
 from odradek.model.settings import LONG_MAX

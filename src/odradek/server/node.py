@@ -10,16 +10,16 @@ from contextlib import AsyncExitStack
 from functools import partial
 
 from odradek.broker.broker import Broker
+from odradek.broker.coordination.producer_ids import ProducerIds
 from odradek.broker.cordons import Cordons
 from odradek.broker.dispatch import Dispatch
+from odradek.broker.fetching.read_ahead import ReadAhead
 from odradek.broker.lifecycle import BrokerLifecycle, Incarnation
-from odradek.broker.log_settings import LogSettings
-from odradek.broker.moves import Moves
-from odradek.broker.producer_ids import ProducerIds
+from odradek.broker.partitions.log_settings import LogSettings
+from odradek.broker.partitions.moves import Moves
+from odradek.broker.partitions.replicas import Replicas
 from odradek.broker.quotas.quotas import Quotas
-from odradek.broker.read_ahead import ReadAhead
-from odradek.broker.replicas import Replicas
-from odradek.broker.settings import Settings
+from odradek.broker.settings.settings import Settings
 from odradek.coordinators.runtime import RuntimeServices
 from odradek.metadata.image import Endpoint
 from odradek.model.errors import InvalidConfig, StorageFailed

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from contextlib import suppress
 
-from odradek.broker.log_settings import LogSettings
-from odradek.broker.moves import Moves
-from odradek.broker.replicas import Replicas
+from odradek.broker.partitions.log_settings import LogSettings
+from odradek.broker.partitions.moves import Moves
+from odradek.broker.partitions.replicas import Replicas
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import Image, ResourceType
 from odradek.model.broker_config import BrokerConfig

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from odradek.broker.call import Call
-from odradek.broker.coordinator import Coordinator
+from odradek.broker.coordination.coordinator import Coordinator
 from odradek.coordinators.result import Answer, CoordinatorResult, RequestContext
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.heartbeat import HeartbeatResponse

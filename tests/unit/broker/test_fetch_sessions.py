@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from odradek.broker.fetch_sessions import (
+from odradek.broker.fetching.fetch_sessions import (
     IDLE_MS_MAX,
     NO_SESSION,
     Context,

@@ -4,8 +4,8 @@ from types import MappingProxyType
 
 import pytest
 
-from odradek.broker.live_changes import THREADS, check_change
-from odradek.broker.settings import Settings
+from odradek.broker.settings.live_changes import THREADS, check_change
+from odradek.broker.settings.settings import Settings
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import EMPTY, ConfigResource, Configs, Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS, BrokerConfig

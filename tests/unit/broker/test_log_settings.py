@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from odradek.broker.log_settings import AT_ONCE, LogSettings
-from odradek.broker.settings import Settings
+from odradek.broker.partitions.log_settings import AT_ONCE, LogSettings
+from odradek.broker.settings.settings import Settings
 from odradek.metadata.image import ResourceType
 from odradek.metadata.replay import Batch, Replay
 from odradek.model.broker_config import BrokerConfig

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from odradek.broker.loggers import TRACE, Loggers
+from odradek.broker.settings.loggers import TRACE, Loggers
 from odradek.controller.configs import Change, Operation
 from odradek.controller.errors import InvalidConfiguration, InvalidRequest
 from odradek.model.errors import BrokerError

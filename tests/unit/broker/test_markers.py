@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from odradek.broker.broker import Broker
-from odradek.broker.markers import Marker, Markers
-from odradek.broker.partition import Partition
+from odradek.broker.coordination.markers import Marker, Markers
+from odradek.broker.partitions.partition import Partition
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.coordinators.transactions.markers import WriteMarkers
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
@@ -25,8 +25,8 @@ from odradek.storage.open_files import OpenFiles
 from support.clock import ManualClock
 
 if TYPE_CHECKING:
-    from odradek.broker.groups import Groups
-    from odradek.broker.transactions import Transactions
+    from odradek.broker.coordination.groups import Groups
+    from odradek.broker.coordination.transactions import Transactions
     from odradek.metadata.image import Image
 
 CLOCK = ManualClock()

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.moves import LogDirNotFound
-from odradek.broker.pace import Pace
+from odradek.broker.partitions.moves import LogDirNotFound
+from odradek.broker.partitions.pace import Pace
 from odradek.controller.errors import InvalidReplicaAssignment
 from odradek.metadata.uuids import from_text
 from odradek.model.errors import InvalidTopic, StorageFailed, UnknownTopicOrPartition

@@ -22,7 +22,7 @@ from odradek.wire.messages.offset_fetch import (
 )
 
 if TYPE_CHECKING:
-    from odradek.broker.groups import Groups
+    from odradek.broker.coordination.groups import Groups
 
 
 class Coordinator:

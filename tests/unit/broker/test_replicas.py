@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from odradek.broker.broker import Broker
-from odradek.broker.replicas import Replicas
+from odradek.broker.partitions.replicas import Replicas
 from odradek.metadata.replay import Batch, Replay
 from odradek.model.errors import UnknownTopicOrPartition
 from odradek.model.numbers import LeaderEpoch, Offset

@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from odradek.broker.settings import Settings, Source
+from odradek.broker.settings.settings import Settings, Source
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import EMPTY, ConfigResource, Configs, Image, ResourceType
 from odradek.model.broker_config import BrokerConfig

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from odradek.broker.markers import Marker
-from odradek.broker.partition import Partition
+from odradek.broker.coordination.markers import Marker
+from odradek.broker.partitions.partition import Partition
 from odradek.model.errors import InvalidProducerEpoch, InvalidTxnState
 from odradek.model.numbers import NO_PRODUCER_ID, LeaderEpoch, Offset, ProducerId
 from odradek.model.topic_config import TopicConfig

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from odradek.broker.markers import Marker
-from odradek.broker.partition import Partition
+from odradek.broker.coordination.markers import Marker
+from odradek.broker.partitions.partition import Partition
 from odradek.model.errors import NotLeaderOrFollower, StorageFailed
 from odradek.model.numbers import LeaderEpoch, Offset, ProducerId
 from odradek.records.batch import parse_head

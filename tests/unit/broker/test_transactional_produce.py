@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from odradek.broker.broker import Broker
-from odradek.broker.partition import Partition
-from odradek.broker.transactional_produce import Gate, TransactionalIdRefused, TransactionalProduce, is_transactional
-from odradek.broker.transactions import Admission, ClientKnows, FencedEpoch
+from odradek.broker.coordination.transactions import Admission, ClientKnows, FencedEpoch
+from odradek.broker.partitions.partition import Partition
+from odradek.broker.producing.transactional_produce import (
+    Gate,
+    TransactionalIdRefused,
+    TransactionalProduce,
+    is_transactional,
+)
 from odradek.coordinators.errors import CoordinatorLoading
 from odradek.coordinators.transactions.errors import ConcurrentTransactions, InvalidProducerIdMapping
 from odradek.coordinators.transactions.transaction import Claim
@@ -29,7 +34,7 @@ from odradek.wire.messages.produce import PartitionProduceData, ProduceRequest, 
 from support.clock import ManualClock
 
 if TYPE_CHECKING:
-    from odradek.broker.transactions import Transactions
+    from odradek.broker.coordination.transactions import Transactions
 
 CLOCK = ManualClock()
 ORDERS, BILLS = TopicPartition("orders", 0), TopicPartition("bills", 0)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.live_changes import THREADS, check_change
-from odradek.broker.settings import Settings, Source
-from odradek.broker.shown_settings import of_all_brokers, of_this_broker
+from odradek.broker.settings.live_changes import THREADS, check_change
+from odradek.broker.settings.settings import Settings, Source
+from odradek.broker.settings.shown_settings import of_all_brokers, of_this_broker
 from odradek.controller.config_checks import declared
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import EMPTY, ConfigResource, Configs, Image, ResourceType

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from odradek.broker.call import Call
+from odradek.broker.coordination.groups import Groups
+from odradek.broker.coordination.transactions import Transactions
 from odradek.broker.dispatch import LATER
-from odradek.broker.groups import Groups
 from odradek.broker.late import answer_late
-from odradek.broker.transactions import Transactions
 from odradek.coordinators.errors import for_client
 from odradek.coordinators.transactions.joining import check_id
 from odradek.coordinators.transactions.transaction import Claim

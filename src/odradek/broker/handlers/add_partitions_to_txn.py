@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.coordination.internal_topics import INTERNAL_TOPICS
+from odradek.broker.coordination.transactions import Transactions
 from odradek.broker.dispatch import LATER
-from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.late import answer_late
-from odradek.broker.transactions import Transactions
 from odradek.coordinators.errors import for_client
 from odradek.coordinators.transactions.joining import check_id
 from odradek.coordinators.transactions.transaction import EPOCH_RISES_SINCE, Claim

@@ -5,8 +5,8 @@ The broker checks changes of brokers' settings against its own; the rest is the 
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.live_changes import check_change
-from odradek.broker.settings import Settings
+from odradek.broker.settings.live_changes import check_change
+from odradek.broker.settings.settings import Settings
 from odradek.controller.apis.alter_configs import response_of
 from odradek.controller.configs import Altered
 from odradek.controller.controller import Controller

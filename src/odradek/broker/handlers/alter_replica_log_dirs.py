@@ -2,7 +2,7 @@
 they are."""
 
 from odradek.broker.call import Call
-from odradek.broker.moves import Moves
+from odradek.broker.partitions.moves import Moves
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError
 from odradek.model.topic_partition import TopicPartition

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from odradek.broker.call import Call
-from odradek.broker.groups import Groups
+from odradek.broker.coordination.groups import Groups
 from odradek.broker.operations import GROUP_OPERATIONS
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError

@@ -1,8 +1,8 @@
 """DeleteGroups, versions 0 to 2."""
 
 from odradek.broker.call import Call
+from odradek.broker.coordination.groups import Groups
 from odradek.broker.dispatch import LATER
-from odradek.broker.groups import Groups
 from odradek.coordinators.groups.events import happened
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.coordinators.result import Answer, CoordinatorResult

@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.internal_topics import INTERNAL_TOPICS
+from odradek.broker.coordination.internal_topics import INTERNAL_TOPICS
 from odradek.controller.errors import PolicyViolation
 from odradek.model.errors import BrokerError, InvalidTopic, OffsetOutOfRange
 from odradek.model.numbers import NO_OFFSET, Offset

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 
-from odradek.broker import shown_settings
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.loggers import Loggers
-from odradek.broker.settings import Settings, Source
-from odradek.broker.shown_settings import Shown
+from odradek.broker.settings import shown_settings
+from odradek.broker.settings.loggers import Loggers
+from odradek.broker.settings.settings import Settings, Source
+from odradek.broker.settings.shown_settings import Shown
 from odradek.controller.errors import InvalidRequest
 from odradek.controller.topic_names import check_name
 from odradek.metadata.image import ResourceType

@@ -1,7 +1,7 @@
 """DescribeGroups, versions 0 to 6. It tells of classic groups only: to it the others are not there."""
 
 from odradek.broker.call import Call
-from odradek.broker.groups import Groups
+from odradek.broker.coordination.groups import Groups
 from odradek.broker.operations import GROUP_OPERATIONS, NOT_ASKED
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse

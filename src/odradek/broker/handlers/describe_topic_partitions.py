@@ -2,9 +2,9 @@
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.internal_topics import INTERNAL_TOPICS
+from odradek.broker.coordination.internal_topics import INTERNAL_TOPICS
 from odradek.broker.operations import NOT_ASKED, TOPIC_OPERATIONS
-from odradek.broker.settings import Settings
+from odradek.broker.settings.settings import Settings
 from odradek.controller.errors import InvalidRequest
 from odradek.controller.topic_names import check_name
 from odradek.metadata.image import Partition, Topic

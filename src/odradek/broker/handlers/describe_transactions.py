@@ -1,7 +1,7 @@
 """DescribeTransactions, version 0."""
 
 from odradek.broker.call import Call
-from odradek.broker.transactions import Transactions
+from odradek.broker.coordination.transactions import Transactions
 from odradek.coordinators.transactions.errors import TransactionalIdNotFound
 from odradek.coordinators.transactions.joining import check_id
 from odradek.coordinators.transactions.listing import described

@@ -1,7 +1,7 @@
 """EndTxn, versions 0 to 5. From version 5 on the answer has the epoch of the next transaction."""
 
 from odradek.broker.call import Call
-from odradek.broker.transactions import Transactions
+from odradek.broker.coordination.transactions import Transactions
 from odradek.coordinators.transactions.joining import check_id
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError

@@ -6,13 +6,13 @@ from typing import NamedTuple
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER, Handled
-from odradek.broker.fetch_sessions import Context, FetchSessions, Found, Wanted
+from odradek.broker.fetching.fetch_sessions import Context, FetchSessions, Found, Wanted
+from odradek.broker.fetching.pinned_slice import PinnedSlice
+from odradek.broker.fetching.read_ahead import ReadAhead
+from odradek.broker.fetching.waiting_fetch import Readable, WaitingFetch
 from odradek.broker.late import answer_late
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
 from odradek.broker.quotas.byte_rates import ByteRates
-from odradek.broker.read_ahead import ReadAhead
-from odradek.broker.sending import PinnedSlice
-from odradek.broker.waiting import Readable, WaitingFetch
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError, FencedLeaderEpoch, NotLeaderOrFollower, OffsetOutOfRange
 from odradek.model.numbers import NO_OFFSET, LeaderEpoch, Offset

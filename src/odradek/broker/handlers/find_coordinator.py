@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, CoordinatorTopics
+from odradek.broker.coordination.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, CoordinatorTopics
 from odradek.coordinators.partitioning import partition_of
 from odradek.metadata.uuids import from_text
 from odradek.model.error_code import ErrorCode

@@ -1,8 +1,8 @@
 """Heartbeat, versions 0 to 4."""
 
 from odradek.broker.call import Call
+from odradek.broker.coordination.groups import Groups
 from odradek.broker.dispatch import LATER, NOT_MINE, Handled
-from odradek.broker.groups import Groups
 from odradek.model.error_code import ErrorCode
 from odradek.wire.group_requests import HEARTBEAT_SINCE, heartbeat_answer, read_heartbeat
 from odradek.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

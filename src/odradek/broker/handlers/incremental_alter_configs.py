@@ -8,9 +8,9 @@ from collections import Counter
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.live_changes import check_change
-from odradek.broker.loggers import Loggers
-from odradek.broker.settings import Settings
+from odradek.broker.settings.live_changes import check_change
+from odradek.broker.settings.loggers import Loggers
+from odradek.broker.settings.settings import Settings
 from odradek.controller import configs
 from odradek.controller.apis.incremental_alter_configs import alteration, response_of
 from odradek.controller.configs import Alteration, Altered

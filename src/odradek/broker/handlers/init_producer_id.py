@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from odradek.broker.call import Call
-from odradek.broker.producer_ids import ProducerIds
-from odradek.broker.transactions import Transactions
+from odradek.broker.coordination.producer_ids import ProducerIds
+from odradek.broker.coordination.transactions import Transactions
 from odradek.coordinators.transactions.initializing import check_request
 from odradek.model.broker_config import BrokerConfig
 from odradek.model.error_code import ErrorCode

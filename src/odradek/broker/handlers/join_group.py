@@ -1,7 +1,7 @@
 """JoinGroup, versions 0 to 9."""
 
 from odradek.broker.call import Call
-from odradek.broker.groups import Groups
+from odradek.broker.coordination.groups import Groups
 from odradek.coordinators.groups.classic.answers import join_refused
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.join_group import JoinGroupRequest

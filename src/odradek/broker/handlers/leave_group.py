@@ -1,7 +1,7 @@
 """LeaveGroup, versions 0 to 5."""
 
 from odradek.broker.call import Call
-from odradek.broker.groups import Groups
+from odradek.broker.coordination.groups import Groups
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 

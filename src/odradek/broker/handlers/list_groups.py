@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from odradek.broker.call import Call
-from odradek.broker.groups import Groups
+from odradek.broker.coordination.groups import Groups
 from odradek.coordinators.groups.group import Group
 from odradek.model.errors import BrokerError
 from odradek.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse

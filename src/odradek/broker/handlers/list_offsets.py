@@ -4,7 +4,7 @@ from collections import Counter
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
 from odradek.controller.errors import InvalidRequest
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError

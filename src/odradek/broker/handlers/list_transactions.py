@@ -1,7 +1,7 @@
 """ListTransactions, versions 0 to 2."""
 
 from odradek.broker.call import Call
-from odradek.broker.transactions import Transactions
+from odradek.broker.coordination.transactions import Transactions
 from odradek.coordinators.transactions.listing import Filter, listed
 from odradek.model.clock import Clock
 from odradek.model.errors import BrokerError

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
-from odradek.broker.internal_topics import INTERNAL_TOPICS
+from odradek.broker.coordination.internal_topics import INTERNAL_TOPICS
 from odradek.broker.operations import CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS
-from odradek.broker.settings import Settings
+from odradek.broker.settings.settings import Settings
 from odradek.broker.topics_on_demand import TopicsOnDemand
 from odradek.controller.errors import InvalidRequest
 from odradek.controller.topic_names import check_name

@@ -1,8 +1,8 @@
 """OffsetCommit, versions 2 to 10."""
 
 from odradek.broker.call import Call
+from odradek.broker.coordination.groups import Groups
 from odradek.broker.dispatch import LATER, NOT_MINE, Handled
-from odradek.broker.groups import Groups
 from odradek.coordinators.groups.offsets.commits import refusal
 from odradek.coordinators.groups.offsets.single import SingleCommit
 from odradek.wire.group_requests import COMMIT_SINCE, read_single_offset, single_offset_answer

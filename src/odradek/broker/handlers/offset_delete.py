@@ -1,7 +1,7 @@
 """OffsetDelete, version 0."""
 
 from odradek.broker.call import Call
-from odradek.broker.groups import Groups
+from odradek.broker.coordination.groups import Groups
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from odradek.broker.call import Call
+from odradek.broker.coordination.groups import Groups
 from odradek.broker.dispatch import LATER, Handled
-from odradek.broker.groups import Groups
 from odradek.broker.late import answer_late
 from odradek.coordinators.errors import for_client
 from odradek.model.error_code import ErrorCode

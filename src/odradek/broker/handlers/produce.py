@@ -11,15 +11,15 @@ from functools import partial
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.coordination.internal_topics import INTERNAL_TOPICS
 from odradek.broker.dispatch import LATER, NOT_MINE, Handled
-from odradek.broker.internal_topics import INTERNAL_TOPICS
 from odradek.broker.late import answer_late
-from odradek.broker.log_validator import TooLongForLoop, one_batch, refuse_zstd
-from odradek.broker.partition import Partition, Validated
-from odradek.broker.pending_produce import LongBatch, PendingProduce, Slot, Topic, failure
+from odradek.broker.partitions.log_validator import TooLongForLoop, one_batch, refuse_zstd
+from odradek.broker.partitions.partition import Partition, Validated
+from odradek.broker.partitions.validations import Validations
+from odradek.broker.producing.pending_produce import LongBatch, PendingProduce, Slot, Topic, failure
+from odradek.broker.producing.transactional_produce import OPEN, Gate, GateFor, is_batch_transactional, is_transactional
 from odradek.broker.quotas.byte_rates import ByteRates
-from odradek.broker.transactional_produce import OPEN, Gate, GateFor, is_batch_transactional, is_transactional
-from odradek.broker.validations import Validations
 from odradek.coordinators.errors import for_client
 from odradek.model.buffer import Buffer
 from odradek.model.error_code import ErrorCode

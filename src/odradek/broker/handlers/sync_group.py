@@ -1,7 +1,7 @@
 """SyncGroup, versions 0 to 5."""
 
 from odradek.broker.call import Call
-from odradek.broker.groups import Groups
+from odradek.broker.coordination.groups import Groups
 from odradek.model.error_code import ErrorCode
 from odradek.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 

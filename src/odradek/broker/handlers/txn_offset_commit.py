@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
+from odradek.broker.coordination.groups import Groups
+from odradek.broker.coordination.transactions import ClientKnows, Transactions
 from odradek.broker.dispatch import LATER
-from odradek.broker.groups import Groups
 from odradek.broker.late import answer_late
-from odradek.broker.transactions import ClientKnows, Transactions
 from odradek.coordinators.errors import NotCoordinator, for_client
 from odradek.coordinators.groups.offsets.transactional import Commit
 from odradek.coordinators.groups.shard import GroupShard

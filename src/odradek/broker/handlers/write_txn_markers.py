@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from odradek.broker.call import Call
+from odradek.broker.coordination.markers import Marker, Markers
 from odradek.broker.dispatch import LATER
 from odradek.broker.late import answer_late
-from odradek.broker.markers import Marker, Markers
 from odradek.coordinators.errors import CoordinatorLoading, CoordinatorNotAvailable, NotCoordinator
 from odradek.model.error_code import ErrorCode
 from odradek.model.errors import BrokerError

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from odradek.broker.coordinator_topics import OFFSETS_TOPIC
+from odradek.broker.coordination.coordinator_topics import OFFSETS_TOPIC
 from odradek.coordinators.result import Stored
 from odradek.model.errors import BrokerError
 from odradek.records.batch import parse_head

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from odradek.broker.coordinator_topics import TRANSACTIONS_TOPIC
+from odradek.broker.coordination.coordinator_topics import TRANSACTIONS_TOPIC
 from odradek.coordinators.batches import batches_of
 from odradek.coordinators.partitioning import partition_of
 from odradek.coordinators.result import CoordinatorResult

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
 from odradek.coordinators.result import CoordinatorResult
 from odradek.coordinators.runtime import Runtime, RuntimeServices
 from odradek.coordinators.timers import Timers

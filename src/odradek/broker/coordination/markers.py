@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from odradek.broker.broker import Broker
-from odradek.broker.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
-from odradek.broker.groups import Groups
-from odradek.broker.transactions import Transactions
+from odradek.broker.coordination.coordinator_topics import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
+from odradek.broker.coordination.groups import Groups
+from odradek.broker.coordination.transactions import Transactions
 from odradek.coordinators.result import Effect
 from odradek.coordinators.transactions.markers import WriteMarkers
 from odradek.model.errors import (

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator
 
 from odradek.broker.broker import Broker
-from odradek.broker.partition import Partition
+from odradek.broker.partitions.partition import Partition
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import NO_LEADER, Image, Topic
 from odradek.metadata.uuids import to_text

@@ -5,8 +5,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from odradek.broker.call import Call
-from odradek.broker.log_validator import RECORD_ERRORS_MAX, NotOneBatch
-from odradek.broker.partition import Partition, Produced, Validated
+from odradek.broker.partitions.log_validator import RECORD_ERRORS_MAX, NotOneBatch
+from odradek.broker.partitions.partition import Partition, Produced, Validated
 from odradek.model.errors import (
     BatchTooLarge,
     BrokerError,

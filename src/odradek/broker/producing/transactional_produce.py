@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from odradek.broker.broker import Broker
-from odradek.broker.internal_topics import INTERNAL_TOPICS
-from odradek.broker.transactions import ClientKnows, Transactions
+from odradek.broker.coordination.internal_topics import INTERNAL_TOPICS
+from odradek.broker.coordination.transactions import ClientKnows, Transactions
 from odradek.coordinators.errors import CoordinatorLoading, CoordinatorNotAvailable, NotCoordinator
 from odradek.coordinators.transactions.errors import ConcurrentTransactions, InvalidProducerIdMapping
 from odradek.coordinators.transactions.transaction import Claim

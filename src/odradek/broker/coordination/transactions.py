@@ -10,8 +10,8 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from odradek.broker.broker import Broker
-from odradek.broker.coordinator import Coordinator
-from odradek.broker.coordinator_topics import TRANSACTIONS_TOPIC
+from odradek.broker.coordination.coordinator import Coordinator
+from odradek.broker.coordination.coordinator_topics import TRANSACTIONS_TOPIC
 from odradek.coordinators.errors import CoordinatorNotAvailable
 from odradek.coordinators.runtime import Runtime
 from odradek.coordinators.transactions.errors import ProducerFenced, TransactionAbortable

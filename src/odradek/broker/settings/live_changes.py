@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from odradek.broker.settings import Settings
+from odradek.broker.settings.settings import Settings
 from odradek.controller.config_checks import PROVIDERS
 from odradek.controller.errors import InvalidRequest
 from odradek.metadata.image import ConfigResource, Image, ResourceType

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from odradek.broker.broker import Broker
 from odradek.broker.refusal import raise_refusal
-from odradek.broker.settings import Settings
+from odradek.broker.settings.settings import Settings
 from odradek.controller.controller import Controller
 from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.model.broker_config import BrokerConfig

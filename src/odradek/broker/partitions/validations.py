@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 
-from odradek.broker.partition import Validated
+from odradek.broker.partitions.partition import Validated
 
 RUNNING_MAX = 2
 """Half of the node's threads: the others are for the disk. Each may inflate a batch to 128 MB."""

@@ -8,7 +8,7 @@ once, or when it is synced, and lost power takes nothing away that a reader saw 
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from odradek.broker.log_validator import IN_THREAD, LogValidator
+from odradek.broker.partitions.log_validator import IN_THREAD, LogValidator
 from odradek.model.clock import Clock
 from odradek.model.errors import BrokerError, FencedLeaderEpoch, InvalidTxnState, UnknownLeaderEpoch
 from odradek.model.numbers import NO_TIMESTAMP, LeaderEpoch, Offset, TimestampMs
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable
 
-    from odradek.broker.markers import Marker
+    from odradek.broker.coordination.markers import Marker
 
 
 _new = tuple.__new__

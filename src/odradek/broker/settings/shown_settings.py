@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from odradek.broker.settings import Origin, Settings, Source
+from odradek.broker.settings.settings import Origin, Settings, Source
 from odradek.controller.config_checks import declared
 from odradek.metadata.image import Image, ResourceType
 from odradek.model.broker_config import BROKER_KEYS

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from odradek.broker.coordinator import Coordinator, Refusal
-from odradek.broker.coordinator_topics import OFFSETS_TOPIC
+from odradek.broker.coordination.coordinator import Coordinator, Refusal
+from odradek.broker.coordination.coordinator_topics import OFFSETS_TOPIC
 from odradek.coordinators.groups.shard import GroupShard
 from odradek.coordinators.result import CoordinatorResult, RequestContext
 from odradek.model.numbers import ProducerId

@@ -6,7 +6,7 @@ the defaults of topics change by it. It may then concern thousands of topics: th
 
 import asyncio
 
-from odradek.broker.settings import Settings
+from odradek.broker.settings.settings import Settings
 from odradek.metadata.delta import Delta
 from odradek.metadata.image import EMPTY, Image, ResourceType
 from odradek.model.clock import Clock

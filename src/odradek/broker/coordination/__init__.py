@@ -1,0 +1,1 @@
+"""The coordinators as handlers reach them, their internal topics, and the markers that end transactions."""

@@ -1,0 +1,1 @@
+"""The partitions of this broker: led, validated, moved between log directories."""
