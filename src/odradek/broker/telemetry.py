@@ -47,7 +47,7 @@ class UnreadableMetrics(BrokerError):
     code = ErrorCode.INVALID_RECORD
 
 
-class Wanted(NamedTuple):
+class MetricsSubscription(NamedTuple):
     metrics: tuple[str, ...]
     """Beginnings of their names, or `*` alone."""
     interval_ms: int
@@ -57,7 +57,7 @@ class Wanted(NamedTuple):
 class Instance:
     """A client that asks what is wanted of it, or sends it."""
 
-    wanted: Wanted
+    wanted: MetricsSubscription
     subscription_id: int
     version: int
     """Of the subscriptions that it was made for."""
@@ -194,7 +194,7 @@ def _traits(call: Call, instance_id: bytes) -> Mapping[str, str | None]:
     }
 
 
-def _wanted(subscriptions: Iterable[Mapping[str, str]], traits: Mapping[str, str | None]) -> Wanted:
+def _wanted(subscriptions: Iterable[Mapping[str, str]], traits: Mapping[str, str | None]) -> MetricsSubscription:
     """Of all subscriptions that match: their metrics together, in the shortest of their intervals."""
     metrics: set[str] = set()
     interval_ms = _LONGEST_INTERVAL_MS
@@ -206,7 +206,7 @@ def _wanted(subscriptions: Iterable[Mapping[str, str]], traits: Mapping[str, str
         if _matches(config.match, traits):
             metrics.update(config.metrics)
             interval_ms = min(interval_ms, config.interval_ms)
-    return Wanted((ALL_METRICS,) if ALL_METRICS in metrics else tuple(sorted(metrics)), interval_ms)
+    return MetricsSubscription((ALL_METRICS,) if ALL_METRICS in metrics else tuple(sorted(metrics)), interval_ms)
 
 
 def _matches(patterns: Iterable[str], traits: Mapping[str, str | None]) -> bool:
@@ -215,7 +215,7 @@ def _matches(patterns: Iterable[str], traits: Mapping[str, str | None]) -> bool:
     return all((trait := traits[name]) is not None and re.fullmatch(pattern, trait) for name, pattern in wanted.items())
 
 
-def _subscription_id(wanted: Wanted, instance_id: bytes) -> int:
+def _subscription_id(wanted: MetricsSubscription, instance_id: bytes) -> int:
     """Changes with what is wanted. Of more than one metric Kafka's is another: it takes them in the order of a hash."""
     text = f"[{', '.join(wanted.metrics)}]{wanted.interval_ms}"
     words = (int.from_bytes(instance_id[at : at + 4], "big") for at in range(0, 16, 4))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from odradek.controller.context import Context
 from odradek.controller.errors import BrokerNotRegistered, InvalidRegistration, StaleBrokerEpoch
-from odradek.controller.partition_change import Subject, Wanted, change
+from odradek.controller.partition_change import ChangingPartition, PartitionTarget, change
 from odradek.controller.partitions import min_isr_of
 from odradek.controller.result import ControllerResult
 from odradek.metadata.features import CORDONED_DIRECTORIES, DIRECTORIES, METADATA_VERSION, SUPPORTED, Levels
@@ -107,7 +107,9 @@ def _elections(image: Image, broker_id: int, context: Context) -> Iterator[Messa
             if partition.leader == broker_id:
                 yield PartitionChangeRecord(partition_id=number, topic_id=topic.id, leader=broker_id)
             elif not _is_active(image, partition.leader):
-                record = change(Subject(image, topic.id, number, partition, min_isr), Wanted.unchanged(partition))
+                record = change(
+                    ChangingPartition(image, topic.id, number, partition, min_isr), PartitionTarget.unchanged(partition)
+                )
                 yield from () if record is None else (record,)
 
 
@@ -195,8 +197,8 @@ def _out_of_isrs(image: Image, broker_id: int, context: Context) -> Iterator[Mes
             partition = topic.partitions[number]
             if broker_id in partition.isr:
                 isr = tuple(each for each in partition.isr if each != broker_id)
-                wanted = replace(Wanted.unchanged(partition), isr=isr)
-                record = change(Subject(image, topic.id, number, partition, min_isr), wanted)
+                wanted = replace(PartitionTarget.unchanged(partition), isr=isr)
+                record = change(ChangingPartition(image, topic.id, number, partition, min_isr), wanted)
                 yield from () if record is None else (record,)
 
 

@@ -10,7 +10,7 @@ from odradek.controller.errors import (
     InvalidRequest,
     PreferredLeaderNotAvailable,
 )
-from odradek.controller.partition_change import Election, Wanted, change
+from odradek.controller.partition_change import Election, PartitionTarget, change
 from odradek.controller.partitions import find, subject_of
 from odradek.controller.result import ControllerResult
 from odradek.metadata.image import NO_LEADER, Image
@@ -63,7 +63,7 @@ def _elect(image: Image, election: Election, where: tuple[str, int], context: Co
     settled = partition.replicas[0] if election is Election.PREFERRED else partition.leader
     if partition.leader == settled != NO_LEADER:
         raise ElectionNotNeeded(f"Leader election not needed for topic partition {where[0]}-{where[1]}")
-    record = change(subject_of(image, topic, where[1], context), Wanted.unchanged(partition, election))
+    record = change(subject_of(image, topic, where[1], context), PartitionTarget.unchanged(partition, election))
     if record is None:
         said = f"{where[0]}-{where[1]} has no replica that could lead"
         raise PreferredLeaderNotAvailable(said) if election is Election.PREFERRED else EligibleLeadersNotAvailable(said)

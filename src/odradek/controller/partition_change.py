@@ -30,7 +30,7 @@ class Election(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PartitionTarget:
     """What a partition is to become."""
 
     replicas: Replicas
@@ -40,11 +40,11 @@ class Wanted:
     election: Election = Election.ONLINE
 
     @classmethod
-    def unchanged(cls, partition: Partition, election: Election = Election.ONLINE) -> "Wanted":
+    def unchanged(cls, partition: Partition, election: Election = Election.ONLINE) -> "PartitionTarget":
         return cls(partition.replicas, partition.isr, partition.adding, partition.removing, election)
 
 
-class Subject(NamedTuple):
+class ChangingPartition(NamedTuple):
     """The partition that a change is about."""
 
     image: Image
@@ -68,7 +68,7 @@ class _Eligible:
     last_known: Replicas
 
 
-def change(subject: Subject, wanted: Wanted) -> PartitionChangeRecord | None:
+def change(subject: ChangingPartition, wanted: PartitionTarget) -> PartitionChangeRecord | None:
     """None where nothing changes."""
     partition = subject.partition
     wanted = _completed(wanted)
@@ -111,7 +111,7 @@ def _if_other(after: Replicas, before: Replicas) -> Replicas | None:
     return None if after == before else after
 
 
-def _completed(wanted: Wanted) -> Wanted:
+def _completed(wanted: PartitionTarget) -> PartitionTarget:
     """A reassignment ends when all that are to stay are in sync: those that are to go are gone then."""
     if not wanted.adding and not wanted.removing:
         return wanted
@@ -122,10 +122,10 @@ def _completed(wanted: Wanted) -> Wanted:
         needed |= set(replicas)
     if not isr or not replicas or not needed <= set(isr):
         return wanted
-    return Wanted(replicas, isr, (), (), wanted.election)
+    return PartitionTarget(replicas, isr, (), (), wanted.election)
 
 
-def _eligible(subject: Subject, wanted: Wanted) -> _Eligible:
+def _eligible(subject: ChangingPartition, wanted: PartitionTarget) -> _Eligible:
     """Who was in sync, or eligible, and is not in sync any more, while too few are for the topic's minimum."""
     partition = subject.partition
     if not subject.image.has_eligible_leaders:
@@ -136,7 +136,7 @@ def _eligible(subject: Subject, wanted: Wanted) -> _Eligible:
     return _Eligible(tuple(sorted(known)), partition.last_known_eligible)
 
 
-def _elect(subject: Subject, wanted: Wanted, eligible: _Eligible) -> _Elected:
+def _elect(subject: ChangingPartition, wanted: PartitionTarget, eligible: _Eligible) -> _Elected:
     partition = subject.partition
     may_lead = _acceptable(subject)
 
@@ -160,7 +160,7 @@ def _elect(subject: Subject, wanted: Wanted, eligible: _Eligible) -> _Elected:
     return _Elected(NO_LEADER)
 
 
-def _acceptable(subject: Subject) -> Callable[[int], bool]:
+def _acceptable(subject: ChangingPartition) -> Callable[[int], bool]:
     """Who is in service, and so is the directory that its replica is in."""
 
     def may_lead(replica: int) -> bool:
@@ -173,12 +173,12 @@ def _acceptable(subject: Subject) -> Callable[[int], bool]:
     return may_lead
 
 
-def _bumps_for_isr(subject: Subject, isr: Replicas) -> bool:
+def _bumps_for_isr(subject: ChangingPartition, isr: Replicas) -> bool:
     is_smaller = not set(subject.partition.isr) <= set(isr)
     return is_smaller and subject.image.metadata_version < _EPOCH_NOT_BUMPED_FOR_ISR
 
 
-def _directories(subject: Subject, replicas: Replicas) -> tuple[bytes, ...]:
+def _directories(subject: ChangingPartition, replicas: Replicas) -> tuple[bytes, ...]:
     """Replicas that stay keep theirs."""
     partition, image = subject.partition, subject.image
     if image.metadata_version < DIRECTORIES:
@@ -187,7 +187,7 @@ def _directories(subject: Subject, replicas: Replicas) -> tuple[bytes, ...]:
     return tuple(kept[each] if each in kept else default_directory(image.brokers[each]) for each in replicas)
 
 
-def _last_known(subject: Subject, leader: int) -> Replicas | None:
+def _last_known(subject: ChangingPartition, leader: int) -> Replicas | None:
     """The last leader is remembered while there is none."""
     partition = subject.partition
     if not subject.image.has_eligible_leaders:

@@ -1,7 +1,7 @@
 """Partitions that a command names, with what decides on their replicas."""
 
 from odradek.controller.context import Context
-from odradek.controller.partition_change import Subject
+from odradek.controller.partition_change import ChangingPartition
 from odradek.metadata.image import Image, Partition, ResourceType, Topic
 from odradek.model.errors import UnknownTopicOrPartition
 from odradek.model.topic_config import TopicConfig
@@ -29,5 +29,5 @@ def min_isr_of(image: Image, topic: Topic, context: Context) -> int:
     return min(config_of(image, topic.name, context).min_insync_replicas, replication_factor)
 
 
-def subject_of(image: Image, topic: Topic, number: int, context: Context) -> Subject:
-    return Subject(image, topic.id, number, topic.partitions[number], min_isr_of(image, topic, context))
+def subject_of(image: Image, topic: Topic, number: int, context: Context) -> ChangingPartition:
+    return ChangingPartition(image, topic.id, number, topic.partitions[number], min_isr_of(image, topic, context))

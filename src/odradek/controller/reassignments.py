@@ -14,7 +14,7 @@ from odradek.controller.errors import (
     InvalidReplicationFactor,
     NoReassignmentInProgress,
 )
-from odradek.controller.partition_change import Election, Wanted, change
+from odradek.controller.partition_change import Election, PartitionTarget, change
 from odradek.controller.partitions import config_of, find, subject_of
 from odradek.controller.placement import Replicas, check_assignment
 from odradek.controller.result import ControllerResult
@@ -85,19 +85,19 @@ def _alter(
     return change(subject, _towards(partition, wanted.replicas))
 
 
-def _towards(partition: Partition, replicas: Replicas) -> Wanted:
+def _towards(partition: Partition, replicas: Replicas) -> PartitionTarget:
     """Those that are to go stay until the others are in sync."""
     removing = tuple(sorted(set(partition.replicas) - set(replicas)))
     adding = tuple(sorted(set(replicas) - set(partition.replicas)))
     return replace(
-        Wanted.unchanged(partition),
+        PartitionTarget.unchanged(partition),
         replicas=(*replicas, *removing),
         removing=removing or partition.removing,
         adding=adding or partition.adding,
     )
 
 
-def _revert(partition: Partition, is_unclean_allowed: bool) -> Wanted:
+def _revert(partition: Partition, is_unclean_allowed: bool) -> PartitionTarget:
     if not partition.adding and not partition.removing:
         raise NoReassignmentInProgress("No partition reassignment is in progress")
     replicas = tuple(each for each in partition.replicas if each not in partition.adding)
@@ -107,7 +107,7 @@ def _revert(partition: Partition, is_unclean_allowed: bool) -> Wanted:
     if not isr and not is_unclean_allowed:
         raise InvalidReplicaAssignment("nobody of before is in sync, and unclean elections are not allowed")
     election = Election.UNCLEAN if is_unclean_allowed else Election.ONLINE
-    return Wanted(replicas, isr or replicas[:1], (), (), election)
+    return PartitionTarget(replicas, isr or replicas[:1], (), (), election)
 
 
 def _check_factor(partition: Partition, replicas: Replicas) -> None:

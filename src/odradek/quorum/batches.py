@@ -37,7 +37,7 @@ _CONTROL_KINDS: dict[int, type[Message]] = {
 _CONTROL_TYPES = {kind: ControlType(number) for number, kind in _CONTROL_KINDS.items()}
 
 
-class Place(NamedTuple):
+class BatchStamp(NamedTuple):
     """Where a batch goes. In the log, appending stamps offset and epoch."""
 
     timestamp: TimestampMs
@@ -45,7 +45,7 @@ class Place(NamedTuple):
     epoch: LeaderEpoch = NO_LEADER_EPOCH
 
 
-def build(records: Iterable[Message], metadata_version: int, place: Place) -> bytearray:
+def build(records: Iterable[Message], metadata_version: int, place: BatchStamp) -> bytearray:
     """A batch of metadata records, in the versions that the cluster's level asks for."""
     values = (write_metadata_record(record, record_version(record, metadata_version)) for record in records)
     numbered = [
@@ -55,7 +55,7 @@ def build(records: Iterable[Message], metadata_version: int, place: Place) -> by
     return build_batch(numbered, BatchSpec(base_offset=place.base_offset, leader_epoch=place.epoch))
 
 
-def build_control(records: Sequence[Message], place: Place) -> bytearray:
+def build_control(records: Sequence[Message], place: BatchStamp) -> bytearray:
     """A batch of control records. All that Kafka 4.3 writes are of version 0."""
     numbered = [
         Record(Offset(offset), place.timestamp, control_key(_CONTROL_TYPES[type(record)]), encode(record, 0))

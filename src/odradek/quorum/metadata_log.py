@@ -18,7 +18,7 @@ from odradek.metadata.image import Image
 from odradek.metadata.replay import Batch, Replay
 from odradek.model.numbers import LeaderEpoch, Offset
 from odradek.quorum import batches, snapshot_file, vote_file
-from odradek.quorum.batches import Place
+from odradek.quorum.batches import BatchStamp
 from odradek.quorum.opening import MetadataSetting, open_log, read_bootstrap
 from odradek.quorum.publisher import MetadataPublisher
 from odradek.quorum.snapshot_file import SnapshotId, SnapshotWriter
@@ -183,13 +183,13 @@ class MetadataLog:
             self._publish()
 
     def _append(self, records: Sequence[Message]) -> None:
-        place = Place(self._log.log_dir.clock.now_ms())
+        place = BatchStamp(self._log.log_dir.clock.now_ms())
         batch = batches.build(records, self.latest.metadata_version, place)
         end = Offset(self._log.end_offset + len(records))
         self._apply(batch, Batch(self._log.end_offset, Offset(end - 1), self.epoch, place.timestamp, tuple(records)))
 
     def _append_control(self, records: Sequence[Message]) -> None:
-        place = Place(self._log.log_dir.clock.now_ms())
+        place = BatchStamp(self._log.log_dir.clock.now_ms())
         end = Offset(self._log.end_offset + len(records))
         batch = batches.build_control(records, place)
         at = Batch(self._log.end_offset, Offset(end - 1), self.epoch, place.timestamp, (), tuple(records))

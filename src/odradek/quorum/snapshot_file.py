@@ -18,7 +18,7 @@ from odradek.model.errors import CorruptBatch, CorruptFile
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.process.files import File, Files, replace_file
 from odradek.quorum import batches
-from odradek.quorum.batches import Place
+from odradek.quorum.batches import BatchStamp
 from odradek.wire.records.control import SnapshotFooterRecord, SnapshotHeaderRecord
 from odradek.wire.schema import Message
 
@@ -97,12 +97,12 @@ def parts(image: Image, now: TimestampMs) -> Iterator[bytearray]:
     """A snapshot of the image, piece by piece: to make all of it at once could take long."""
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=image.position.timestamp)
     yield from _parts(
-        (header, *image.voters.records()), records_of(image), image.metadata_version, Place(now, epoch=image.epoch)
+        (header, *image.voters.records()), records_of(image), image.metadata_version, BatchStamp(now, epoch=image.epoch)
     )
 
 
 def _parts(
-    first: tuple[Message, ...], records: Iterator[Message], metadata_version: int, place: Place
+    first: tuple[Message, ...], records: Iterator[Message], metadata_version: int, place: BatchStamp
 ) -> Iterator[bytearray]:
     yield batches.build_control(first, place)
     offset = len(first)
@@ -115,7 +115,7 @@ def _parts(
 
 def pack_bootstrap(records: tuple[Message, ...], metadata_version: int, now: TimestampMs) -> bytes:
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=0)
-    return b"".join(_parts((header,), iter(records), metadata_version, Place(now, epoch=LeaderEpoch(0))))
+    return b"".join(_parts((header,), iter(records), metadata_version, BatchStamp(now, epoch=LeaderEpoch(0))))
 
 
 def write_bootstrap(files: Files, directory: str, data: bytes) -> None:

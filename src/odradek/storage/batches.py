@@ -19,7 +19,7 @@ _PLACE = Struct(">qi11xi")
 """Of a head: base offset, length, last offset delta."""
 
 
-class Place(NamedTuple):
+class BatchInFile(NamedTuple):
     """A batch in a file."""
 
     position: FilePos
@@ -41,7 +41,7 @@ def whole(data: memoryview) -> memoryview:
     return data[:end]
 
 
-def find(read: Read, size: int, offset: Offset, start: FilePos, first_ends: Offset | None = None) -> Place | None:
+def find(read: Read, size: int, offset: Offset, start: FilePos, first_ends: Offset | None = None) -> BatchInFile | None:
     """The first batch from `start` on whose last offset is at least `offset`, in a file of `size` bytes.
 
     Where an index says that a batch at `start` ends with offset `first_ends`, that is held against the file: another
@@ -63,7 +63,7 @@ def find(read: Read, size: int, offset: Offset, start: FilePos, first_ends: Offs
                 break
             first_ends = None
         if base + delta >= offset:
-            return Place(FilePos(position), length + LOG_OVERHEAD, Offset(base), Offset(base + delta))
+            return BatchInFile(FilePos(position), length + LOG_OVERHEAD, Offset(base), Offset(base + delta))
         position += length + LOG_OVERHEAD
         chunk_size = HEAD_SIZE if length > _HEADS_CHUNK else _HEADS_CHUNK  # the next one is likely to be as large
     if first_ends is not None:

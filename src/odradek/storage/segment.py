@@ -16,7 +16,7 @@ from odradek.model.numbers import NO_TIMESTAMP, FilePos, Offset, TimestampMs
 from odradek.process.files import File
 from odradek.records.batch import BatchHead
 from odradek.storage import batches, names, offset_index, time_index, transaction_index
-from odradek.storage.batches import Place
+from odradek.storage.batches import BatchInFile
 from odradek.storage.offset_index import OffsetIndex
 from odradek.storage.open_files import Handle, OpenFiles
 from odradek.storage.time_index import TimeIndex
@@ -260,7 +260,7 @@ class Segment:
 
     # --- reading
 
-    def find(self, offset: Offset, *, cached: bool = False) -> Place | None:
+    def find(self, offset: Offset, *, cached: bool = False) -> BatchInFile | None:
         """The first batch whose last offset is at least `offset`. If `cached`, may raise NotCached."""
         indexed, position = self.index.lookup(offset, cached=cached)
         file = self.log.get()

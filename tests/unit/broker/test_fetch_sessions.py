@@ -12,8 +12,8 @@ from odradek.broker.fetching.fetch_sessions import (
     Found,
     InvalidSessionEpoch,
     MixedTopicIds,
-    Place,
     SessionNotFound,
+    TopicIdPartition,
     next_epoch,
 )
 from odradek.model.error_code import ErrorCode
@@ -46,7 +46,7 @@ def found(partition: int, end: int = 0, start: int = 0, error: int = 0, *, recor
         aborted_transactions=None,
         records=b"",
     )
-    return Found(Place("orders", NO_UUID, partition), data, records)
+    return Found(TopicIdPartition("orders", NO_UUID, partition), data, records)
 
 
 def told(context: Context, *each: Found) -> list[int]:

@@ -13,7 +13,7 @@ from odradek.metadata.voters import STATIC, Voters
 from odradek.model.errors import CorruptFile, InvalidConfig, StorageFailed, UnsupportedVersion
 from odradek.model.numbers import LeaderEpoch, Offset, TimestampMs
 from odradek.quorum import batches, snapshot_file
-from odradek.quorum.batches import Place
+from odradek.quorum.batches import BatchStamp
 from odradek.quorum.snapshot_file import SnapshotId
 from odradek.records.builder import BatchSpec, build_batch
 from odradek.records.record import Record
@@ -302,7 +302,7 @@ def test_garbage_raises_one_error(data: bytes) -> None:
 
 
 def test_parts_out_of_order() -> None:
-    place = Place(TimestampMs(1))
+    place = BatchStamp(TimestampMs(1))
     header = bytes(batches.build_control((SnapshotHeaderRecord(version=0, last_contained_log_timestamp=0),), place))
     footer = bytes(batches.build_control((SnapshotFooterRecord(version=0),), place))
     data = bytes(batches.build((topic("a"),), 30, place))
@@ -350,7 +350,7 @@ def voters(*ids: int) -> Voters:
 
 def put_first_voters(disk: FaultyDisk, *ids: int) -> None:
     """As formatting with --standalone does it."""
-    place = Place(TimestampMs(1), epoch=LeaderEpoch(0))
+    place = BatchStamp(TimestampMs(1), epoch=LeaderEpoch(0))
     header = SnapshotHeaderRecord(version=0, last_contained_log_timestamp=5)
     data = bytes(batches.build_control((header, *voters(*ids).records()), place))
     data += bytes(batches.build_control((SnapshotFooterRecord(version=0),), place._replace(base_offset=Offset(3))))

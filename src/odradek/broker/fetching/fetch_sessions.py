@@ -39,7 +39,7 @@ class MixedTopicIds(BrokerError):
     code = ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
 
 
-class Place(NamedTuple):
+class TopicIdPartition(NamedTuple):
     """A partition as the client names it: by the topic's name or its id, the other one being empty."""
 
     topic: str
@@ -47,13 +47,13 @@ class Place(NamedTuple):
     partition: int
 
 
-class Wanted(NamedTuple):
-    place: Place
+class RequestedPartition(NamedTuple):
+    place: TopicIdPartition
     asked: FetchPartition
 
 
 class Found(NamedTuple):
-    place: Place
+    place: TopicIdPartition
     data: PartitionData
     has_records: bool
 
@@ -62,7 +62,7 @@ class Context(Protocol):
     """One fetch, from its request to its answer."""
 
     @property
-    def wanted(self) -> list[Wanted]:
+    def wanted(self) -> list[RequestedPartition]:
         """In the order in which partitions may fill the answer."""
 
     @property
@@ -104,7 +104,7 @@ class Session:
         self.by_id = by_id
         self.epoch = 1
         self.created_ms = self.used_ms = now_ms
-        self.partitions: dict[Place, _Cached] = {}
+        self.partitions: dict[TopicIdPartition, _Cached] = {}
 
     def update(self, request: FetchRequest) -> None:
         for place, asked in wanted_by(request):
@@ -115,7 +115,7 @@ class Session:
                 cached.asked = asked
         for topic in request.forgotten_topics_data:
             for index in topic.partitions:
-                self.partitions.pop(Place(topic.topic, topic.topic_id, index), None)
+                self.partitions.pop(TopicIdPartition(topic.topic, topic.topic_id, index), None)
 
     def tell(self, found: Iterable[Found]) -> list[Found]:
         """Those that are news to the client."""
@@ -217,8 +217,8 @@ class _Incremental:
         self.session_id = session.id
 
     @property
-    def wanted(self) -> list[Wanted]:
-        return [Wanted(place, cached.asked) for place, cached in self._session.partitions.items()]
+    def wanted(self) -> list[RequestedPartition]:
+        return [RequestedPartition(place, cached.asked) for place, cached in self._session.partitions.items()]
 
     def check(self) -> None:
         if self._session.epoch != self._epoch:
@@ -232,11 +232,11 @@ def next_epoch(epoch: int) -> int:
     return 1 if epoch == INT_MAX else epoch + 1
 
 
-def wanted_by(request: FetchRequest) -> list[Wanted]:
+def wanted_by(request: FetchRequest) -> list[RequestedPartition]:
     """What a client says last of a partition counts, where it said it first."""
     wanted = {
-        Place(topic.topic, topic.topic_id, asked.partition): asked
+        TopicIdPartition(topic.topic, topic.topic_id, asked.partition): asked
         for topic in request.topics
         for asked in topic.partitions
     }
-    return [Wanted(*each) for each in wanted.items()]
+    return [RequestedPartition(*each) for each in wanted.items()]

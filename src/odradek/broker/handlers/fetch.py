@@ -6,7 +6,7 @@ from typing import NamedTuple
 from odradek.broker.broker import Broker
 from odradek.broker.call import Call
 from odradek.broker.dispatch import LATER, Handled
-from odradek.broker.fetching.fetch_sessions import Context, FetchSessions, Found, Wanted
+from odradek.broker.fetching.fetch_sessions import Context, FetchSessions, Found, RequestedPartition
 from odradek.broker.fetching.pinned_slice import PinnedSlice
 from odradek.broker.fetching.read_ahead import ReadAhead
 from odradek.broker.fetching.waiting_fetch import Readable, WaitingFetch
@@ -43,7 +43,7 @@ _STEPS_MAX = 20
 class _Read(NamedTuple):
     """What one partition has for a fetch."""
 
-    wanted: Wanted
+    wanted: RequestedPartition
     partition: Partition | None
     part: Slice | None = None
     error: BrokerError | None = None
@@ -168,7 +168,7 @@ class Fetch:
         most = self._rates.most_at_once(call) if self._rates.is_set else INT_MAX
         return min(request.max_bytes, self._bytes_max, most)
 
-    def _read(self, wanted: Wanted, terms: "_Terms", room: int, *, one_batch: bool) -> _Read:
+    def _read(self, wanted: RequestedPartition, terms: "_Terms", room: int, *, one_batch: bool) -> _Read:
         partition = None
         place, asked = wanted
         try:

@@ -23,7 +23,7 @@ _OF_ONE_NODE = (
 )
 
 
-class Listener(NamedTuple):
+class ListenerSetting(NamedTuple):
     name: str
     address: Address
     protocol: SecurityProtocol
@@ -74,15 +74,15 @@ def settings(node: Node, wanted: Addresses) -> dict[str, str]:
     return given
 
 
-def _listeners(node: Node, wanted: Address | None) -> list[Listener]:
+def _listeners(node: Node, wanted: Address | None) -> list[ListenerSetting]:
     """Where clients know the node, so that they find Kafka there."""
     broker = node.metadata.image.brokers.get(node.id)
     if wanted is None and broker is not None and broker.endpoints:
         return [
-            Listener(name, Address(each.host, each.port or _PORT), SecurityProtocol(each.security_protocol))
+            ListenerSetting(name, Address(each.host, each.port or _PORT), SecurityProtocol(each.security_protocol))
             for name, each in broker.endpoints.items()
         ]
-    return [Listener("PLAINTEXT", wanted or Address("127.0.0.1", _PORT), SecurityProtocol.PLAINTEXT)]
+    return [ListenerSetting("PLAINTEXT", wanted or Address("127.0.0.1", _PORT), SecurityProtocol.PLAINTEXT)]
 
 
 def _controller(node: Node) -> Address | None:

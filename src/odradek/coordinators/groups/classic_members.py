@@ -123,17 +123,17 @@ class ClassicMembers:
             self._call(group, member)
 
     def leave(self, asked: RequestContext, request: LeaveGroupRequest, group: ConsumerGroup) -> CoordinatorResult:
-        results, gone, told = [], {}, NOTHING
+        results, gone, result = [], {}, NOTHING
         for identity in leaving_members(asked, request):
             try:
                 member = _leaving(identity, group)
                 gone[member.member_id] = member
-                told += events.left(group.group_id, member.member_id, identity.reason)
+                result += events.left(group.group_id, member.member_id, identity.reason)
                 results.append(left(identity, ErrorCode.NONE))
             except BrokerError as error:
                 results.append(left(identity, error.code))
         records = self._consumer.remove(group, gone.values()) if gone else ()
-        return asked.answer(leave_response(asked, tuple(results)), *records) + told
+        return asked.answer(leave_response(asked, tuple(results)), *records) + result
 
     # --- deadlines
 

@@ -47,9 +47,9 @@ def write_assignment(partitions: Mapping[uuid, Iterable[int]], topics: Topics, m
 def by_id(partitions: Iterable[TopicPartition], topics: Topics) -> Assignment:
     """Those that exist."""
     found: dict[uuid, frozenset[int]] = {}
-    for told in partitions:
-        topic = topics.get(told.topic)
-        numbers = frozenset(told.partitions).intersection(topic.partitions) if topic else frozenset()
+    for each in partitions:
+        topic = topics.get(each.topic)
+        numbers = frozenset(each.partitions).intersection(topic.partitions) if topic else frozenset()
         if topic and numbers:
             found[topic.id] = found.get(topic.id, frozenset()) | numbers
     return found

@@ -86,5 +86,5 @@ class GroupShard:
         if not records:
             return decision
         fields: dict[str, object] = {"topics": ",".join(topic.name for topic in deleted), "offsets": len(records)}
-        told = Event("offsets of deleted topics are gone", fields)
-        return decision + CoordinatorResult(records, is_atomic=False, effects=(told,))
+        expired = Event("offsets of deleted topics are gone", fields)
+        return decision + CoordinatorResult(records, is_atomic=False, effects=(expired,))

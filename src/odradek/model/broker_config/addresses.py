@@ -35,7 +35,7 @@ class SecurityProtocol(IntEnum):
         return self in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
 
 
-class Listener(NamedTuple):
+class ListenerAddress(NamedTuple):
     """An entry of `listeners` by itself, before its protocol is looked up."""
 
     name: str
@@ -66,12 +66,12 @@ class Voter(NamedTuple):
         return f"{self.node_id}@{self.address}"
 
 
-def parse_listener(text: str) -> Listener:
+def parse_listener(text: str) -> ListenerAddress:
     match = _LISTENER.fullmatch(text)
     if not match:
         raise InvalidConfig(f"{text!r} must be NAME://host:port")
     name, in_brackets, host, port = match.groups()
-    return Listener(name.upper(), host if in_brackets is None else in_brackets, parse_port(text, port))
+    return ListenerAddress(name.upper(), host if in_brackets is None else in_brackets, parse_port(text, port))
 
 
 def parse_voter(text: str) -> Voter:

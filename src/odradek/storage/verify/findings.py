@@ -111,12 +111,12 @@ def from_os(path: str, problem: OSError, in_use: bool, position: int | None = No
 
 def bounded(findings: Iterable[Finding]) -> Iterator[Finding]:
     """All of them, unless one file has very many: an index of another segment is wrong in every entry."""
-    told: Counter[tuple[str, Severity]] = Counter()
+    counts: Counter[tuple[str, Severity]] = Counter()
     for finding in findings:
         key = finding.path, finding.severity
-        told[key] += 1
-        if told[key] <= PER_FILE_MAX:
+        counts[key] += 1
+        if counts[key] <= PER_FILE_MAX:
             yield finding
-    for (path, severity), count in told.items():
+    for (path, severity), count in counts.items():
         if count > PER_FILE_MAX:
             yield Finding(severity, path, f"and {count - PER_FILE_MAX} more like these")

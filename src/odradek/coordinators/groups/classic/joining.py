@@ -68,14 +68,14 @@ class Joining:
         return member is not None
 
     def _turn_away(self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup) -> CoordinatorResult:
-        told = asked.answer(join_refused(asked.version, ErrorCode.GROUP_MAX_SIZE_REACHED))
+        result = asked.answer(join_refused(asked.version, ErrorCode.GROUP_MAX_SIZE_REACHED))
         member = group.members.get(request.member_id)
         if member is None:
             group.remove(request.member_id)
-            return told
+            return result
         # It may have been the last that the others waited for. In Kafka they wait until the rebalance times out.
-        told += self._rebalancing.remove_member(group, member, "the group has group.max.size members without it")
-        return told + self._rebalancing.rebalance(group, f"{member.member_id} was removed")
+        result += self._rebalancing.remove_member(group, member, "the group has group.max.size members without it")
+        return result + self._rebalancing.rebalance(group, f"{member.member_id} was removed")
 
     # --- members that come for the first time
 
@@ -131,20 +131,20 @@ class Joining:
     def _rejoin(
         self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember
     ) -> CoordinatorResult:
-        told = NOTHING
+        result = NOTHING
         if member.joining is not None:  # it asked before, and has given that up
             refusal = join_refused(member.joining.version, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
-            told = CoordinatorResult(answers=(Answer(member.joining.ticket, refusal),))
+            result = CoordinatorResult(answers=(Answer(member.joining.ticket, refusal),))
         _update(member, asked, request)
         member.joining = asked
-        return told + self._rebalancing.rebalance(group, _said(f"{member.member_id} joins again", request))
+        return result + self._rebalancing.rebalance(group, _said(f"{member.member_id} joins again", request))
 
     def _replace(
         self, asked: RequestContext, request: JoinGroupRequest, group: ClassicGroup, member: ClassicMember, new_id: str
     ) -> CoordinatorResult:
         """A static member has restarted. Its place in a stable group is still there for it."""
         old_id = member.member_id
-        told = CoordinatorResult(answers=tuple(answers_to_waiting(member, ErrorCode.FENCED_INSTANCE_ID, old_id)))
+        result = CoordinatorResult(answers=tuple(answers_to_waiting(member, ErrorCode.FENCED_INSTANCE_ID, old_id)))
         _update(member, asked, request)
         member.is_new = False
         session = Deadline(Due.SESSION, group.group_id, new_id)
@@ -153,15 +153,17 @@ class Joining:
             self._context.timers.set(session, member.session_timeout_ms)
             stored = record.renamed(group, old_id, new_id)
             assert isinstance(stored.value, GroupMetadataValue)
-            told += happened(
+            result += happened(
                 "a static member is back", group.group_id, instance=member.instance_id, member=new_id, was=old_id
             )
-            return told + asked.answer(_replaced_without_rebalance(asked, group, old_id, new_id, stored.value), stored)
+            return result + asked.answer(
+                _replaced_without_rebalance(asked, group, old_id, new_id, stored.value), stored
+            )
         self._context.timers.cancel(Deadline(Due.SESSION, group.group_id, old_id))
         group.rename(old_id, new_id)
         self._context.timers.set(session, member.session_timeout_ms)
         member.joining = asked
-        return told + self._rebalancing.rebalance(group, f"static member {member.instance_id} is back")
+        return result + self._rebalancing.rebalance(group, f"static member {member.instance_id} is back")
 
 
 def _replaced_without_rebalance(

@@ -20,18 +20,18 @@ class Leaving:
         self._timers = context.timers
 
     def leave(self, asked: RequestContext, request: LeaveGroupRequest, group: ClassicGroup | None) -> CoordinatorResult:
-        told, results = NOTHING, []
+        result, results = NOTHING, []
         for identity in leaving_members(asked, request):
             code = ErrorCode.NONE
             try:
-                told += self._leave(identity, group)
+                result += self._leave(identity, group)
             except BrokerError as error:
                 code = error.code
             results.append(left(identity, code))
-        has_left = any(result.error_code == ErrorCode.NONE for result in results)
+        has_left = any(each.error_code == ErrorCode.NONE for each in results)
         if group is not None and has_left and not group.is_empty:
-            told += self._rebalancing.rebalance(group, "members left")
-        return told + asked.answer(leave_response(asked, tuple(results)))
+            result += self._rebalancing.rebalance(group, "members left")
+        return result + asked.answer(leave_response(asked, tuple(results)))
 
     def _leave(self, identity: MemberIdentity, group: ClassicGroup | None) -> CoordinatorResult:
         if group is None:
@@ -48,8 +48,8 @@ class Leaving:
         return self._drop(group, group.member(member_id, identity.group_instance_id), identity)
 
     def _drop(self, group: ClassicGroup, member: ClassicMember, identity: MemberIdentity) -> CoordinatorResult:
-        told = events.left(group.group_id, member.member_id, identity.reason)
-        return self._rebalancing.drop(group, member) + told
+        result = events.left(group.group_id, member.member_id, identity.reason)
+        return self._rebalancing.drop(group, member) + result
 
 
 def leaving_members(asked: RequestContext, request: LeaveGroupRequest) -> tuple[MemberIdentity, ...]:

@@ -46,9 +46,9 @@ class Rebalancing:
         return self.end_if_joined(group) if group.state is State.PREPARING_REBALANCE else self.begin(group, reason)
 
     def begin(self, group: ClassicGroup, reason: str) -> CoordinatorResult:
-        told = happened("a group rebalances", group.group_id, generation=group.generation, reason=reason)
+        result = happened("a group rebalances", group.group_id, generation=group.generation, reason=reason)
         if group.state is State.COMPLETING_REBALANCE:
-            told += self._take_back(group)
+            result += self._take_back(group)
         group.unsynced.clear()
         self._timers.cancel(Deadline(Due.SYNC, group.group_id))
         is_initial = group.is_empty
@@ -58,11 +58,11 @@ class Rebalancing:
             delay_ms = self._context.config().group_initial_rebalance_delay_ms
             group.initial = InitialDelay(delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
             self._timers.set(Deadline(Due.JOIN, group.group_id), delay_ms)
-            return told
+            return result
         if group.has_all_joined:
-            return told + self.end(group)
+            return result + self.end(group)
         self._timers.set(Deadline(Due.JOIN, group.group_id), group.rebalance_timeout_ms)
-        return told
+        return result
 
     def begin_unless_written(self, group: ClassicGroup) -> None:
         """The assignments are about to be recorded. Where they cannot be, nobody is left to wait for them."""
@@ -76,18 +76,18 @@ class Rebalancing:
         """The next generation is who has joined, and static members, who may come later."""
         join = Deadline(Due.JOIN, group.group_id)
         self._timers.cancel(join)
-        told = NOTHING
+        result = NOTHING
         for member in list(group.members.values()):
             if member.joining is None and member.instance_id is None:
-                told += self.remove_member(group, member, "it did not join the rebalance in time")
+                result += self.remove_member(group, member, "it did not join the rebalance in time")
         if not group.members:
             self._timers.set(join, _WRITE_AGAIN_MS)
-            told += happened("a group is empty", group.group_id, generation=group.generation)
-            return told + CoordinatorResult((record.emptied(group, self._context.clock.now_ms()),))
+            result += happened("a group is empty", group.group_id, generation=group.generation)
+            return result + CoordinatorResult((record.emptied(group, self._context.clock.now_ms()),))
         if not group.elect_joined():
             self._timers.set(join, group.rebalance_timeout_ms)
-            return told
-        return told + self._next_generation(group)
+            return result
+        return result + self._next_generation(group)
 
     def _next_generation(self, group: ClassicGroup) -> CoordinatorResult:
         group.generation += 1
@@ -146,11 +146,11 @@ class Rebalancing:
         """Those who have not asked for their assignment are out, and the others begin anew."""
         if group.state not in (State.COMPLETING_REBALANCE, State.STABLE) or not group.unsynced:
             return NOTHING
-        told = NOTHING
+        result = NOTHING
         for member in list(group.members.values()):
             if member.member_id in group.unsynced:
-                told += self.remove_member(group, member, "it did not ask for its assignment in time")
-        return told + self.begin(group, "members did not ask for their assignments in time")
+                result += self.remove_member(group, member, "it did not ask for its assignment in time")
+        return result + self.begin(group, "members did not ask for their assignments in time")
 
     def session_due(self, group: ClassicGroup, member_id: str) -> CoordinatorResult:
         if member_id in group.pending:
@@ -159,10 +159,10 @@ class Rebalancing:
         member = group.members.get(member_id)
         if member is None or member.is_waiting:
             return NOTHING
-        told = self.remove_member(group, member, f"no heartbeat for {member.session_timeout_ms} ms")
+        result = self.remove_member(group, member, f"no heartbeat for {member.session_timeout_ms} ms")
         if group.state is State.PREPARING_REBALANCE:
-            return told + self._end_without_delay(group)
-        return told + self.begin(group, f"{member_id} was removed")
+            return result + self._end_without_delay(group)
+        return result + self.begin(group, f"{member_id} was removed")
 
     def _end_without_delay(self, group: ClassicGroup) -> CoordinatorResult:
         """When somebody is given up, not even the first rebalance waits any longer: so Kafka does it."""

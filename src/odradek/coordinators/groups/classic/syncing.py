@@ -38,9 +38,9 @@ class Syncing:
             self._timers.cancel(Deadline(Due.SYNC, group.group_id))
         if group.state is State.STABLE:
             return asked.answer(synced(group, member.assignment))
-        told = _give_up_older(member)
+        result = _give_up_older(member)
         member.syncing = asked
-        return told + self._assign(group, request) if member.member_id == group.leader else told
+        return result + self._assign(group, request) if member.member_id == group.leader else result
 
     def _assign(self, group: ClassicGroup, request: SyncGroupRequest) -> CoordinatorResult:
         self._rebalancing.begin_unless_written(group)
@@ -52,8 +52,8 @@ class Syncing:
                 answers.append(Answer(member.syncing.ticket, response))
                 member.syncing = None
                 self._rebalancing.reschedule_session(group, member)
-        told = happened("a group is stable", group.group_id, generation=group.generation, members=len(group.members))
-        return CoordinatorResult((record.assigned(group, assignments),), tuple(answers)) + told
+        result = happened("a group is stable", group.group_id, generation=group.generation, members=len(group.members))
+        return CoordinatorResult((record.assigned(group, assignments),), tuple(answers)) + result
 
 
 def check_protocol_given(asked: RequestContext, request: SyncGroupRequest) -> None:

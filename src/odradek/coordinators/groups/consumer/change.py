@@ -146,8 +146,8 @@ class Change:
             if member_id not in group.targets or target != group.targets[member_id]:
                 self.records.append(records.target(group.group_id, member_id, target))
         self.records.append(records.target_epoch(group.group_id, self._epoch, now_ms))
-        told = {"epoch": self._epoch, "members": len(members), "assignor": name}
-        self._events.append(event("a group is assigned anew", group.group_id, **told))
+        fields = {"epoch": self._epoch, "members": len(members), "assignor": name}
+        self._events.append(event("a group is assigned anew", group.group_id, **fields))
         return self._epoch, new.get(after.member_id, NO_PARTITIONS)
 
     # --- what it has

@@ -194,8 +194,8 @@ class ConsumerGroups:
             member = static_member(group, request.member_id, request.instance_id)
         response = ConsumerGroupHeartbeatResponse(member_id=member.member_id, member_epoch=request.member_epoch)
         if request.member_epoch == LEAVING_FOR_A_WHILE:
-            told = left(group.group_id, member.member_id, "for a while: it is static")
-            return asked.answer(response, records.assignment(group.group_id, member.away())) + told
+            result = left(group.group_id, member.member_id, "for a while: it is static")
+            return asked.answer(response, records.assignment(group.group_id, member.away())) + result
         return asked.answer(response, *self.remove(group, (member,))) + left(group.group_id, member.member_id)
 
     def remove(self, group: ConsumerGroup, members: Iterable[ConsumerMember]) -> tuple[Stored, ...]:

@@ -97,7 +97,7 @@ class ConsumerMember:
         if request.subscribed_topic_regex is not None:
             expression = request.subscribed_topic_regex
         timeout_ms = request.rebalance_timeout_ms
-        told = (
+        updated = (
             self.instance_id if request.instance_id is None else request.instance_id,
             self.rack_id if request.rack_id is None else request.rack_id,
             self.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
@@ -117,9 +117,9 @@ class ConsumerMember:
             self.server_assignor,
             self.classic,
         )
-        if told == known:
+        if updated == known:
             return self
-        instance_id, rack_id, timeout_ms, client_id, client_host, _, server_assignor, _ = told
+        instance_id, rack_id, timeout_ms, client_id, client_host, _, server_assignor, _ = updated
         return replace(
             self,
             instance_id=instance_id,

@@ -46,13 +46,13 @@ class Outcome:
         """A topic that was asked for twice is told twice, unless something was refused: as Kafka has it."""
         if not self._refused:
             return OffsetCommitResponse(topics=tuple(self._answered))
-        told = {key: list(partitions) for key, partitions in self._refused.items()}
+        by_topic = {key: list(partitions) for key, partitions in self._refused.items()}
         for topic in self._answered:
-            told.setdefault((topic.name, topic.topic_id), []).extend(topic.partitions)
+            by_topic.setdefault((topic.name, topic.topic_id), []).extend(topic.partitions)
         return OffsetCommitResponse(
             topics=tuple(
                 OffsetCommitResponseTopic(name=name, topic_id=topic_id, partitions=tuple(partitions))
-                for (name, topic_id), partitions in told.items()
+                for (name, topic_id), partitions in by_topic.items()
             )
         )
 

@@ -105,15 +105,15 @@ class Offsets:
                         check(topic.id, each.partition_index)
         records = []
         for topic, partitions in wanted:
-            told = []
+            outcomes = []
             for each in partitions:
                 code = 0
                 if each.committed_metadata and _is_too_long(each, metadata_max):
                     code = ErrorCode.OFFSET_METADATA_TOO_LARGE
                 else:
                     records.append(commit_record(request.group_id, topic, each, now, expire))
-                told.append(OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code))
-            outcome.answer(topic, told)
+                outcomes.append(OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=code))
+            outcome.answer(topic, outcomes)
         return records
 
     def admit(self, asked: SingleOffset, version: int) -> Topic | None:

@@ -57,8 +57,8 @@ class Commit:
         return Writer(ProducerId(self.request.producer_id), self.request.producer_epoch)
 
     def tell(self, topic: str, partition: int, code: int = ErrorCode.NONE) -> None:
-        told = TxnOffsetCommitResponsePartition(partition_index=partition, error_code=code)
-        self._outcome.setdefault(topic, []).append(told)
+        answer = TxnOffsetCommitResponsePartition(partition_index=partition, error_code=code)
+        self._outcome.setdefault(topic, []).append(answer)
 
     def response(self) -> TxnOffsetCommitResponse:
         return TxnOffsetCommitResponse(
