@@ -17,6 +17,7 @@ from odradek.storage.log_dirs import LogDirs, Setting
 from odradek.process.machine import raise_handle_limit
 from odradek.storage.open_files import OpenFiles, capacity_within
 from support.clock import ManualClock
+from support.logs import append_batch
 
 limit = raise_handle_limit()
 clock = ManualClock()
@@ -29,7 +30,7 @@ for partition in partitions:
 for round in range(2):
     for partition in partitions:
         batch = build_batch([Record(Offset(0), clock.now_ms(), None, str(partition).encode())])
-        logs.get(partition).append(memoryview(batch), LeaderEpoch(0))
+        append_batch(logs.get(partition), memoryview(batch), LeaderEpoch(0))
         logs.get(partition).recovery_point = logs.get(partition).end_offset  # a sync of each would only take long
 held = len(files)
 logs.close()
