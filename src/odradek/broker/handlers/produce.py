@@ -66,7 +66,7 @@ class Produce:
     def handle_single(self, call: Call, body: memoryview) -> Handled:
         """Fast path: a request with one batch for one partition where nobody waits; NOT_MINE for any other.
 
-        The gates are those of `handle`. Reading and answering by hand takes 6.7 us in place of 9.3.
+        The gates are those of `handle`. Reading and answering by hand takes 7 us in place of 10.
         """
         version = call.version
         single = single_batch.read(body, version) if version >= single_batch.VERSIONS[0] else None
