@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from odradek.model.errors import OdradekError, StorageFailed
 from odradek.model.topic_config import TopicConfig
 from odradek.model.topic_partition import TopicPartition
+from odradek.process import guard
 from odradek.process.machine import Machine
 from odradek.server.node import Node
 from odradek.server.node_setting import NodeSetting
@@ -245,7 +246,8 @@ _OWN = frozenset(vars(logging.makeLogRecord({})))
 def logged(note: Callable[[str], None]) -> Iterator[None]:
     """Lines of the log go to `note`, and nowhere else."""
     logger, handler = logging.getLogger("odradek"), _Listening(note)
-    before = logger.propagate, logger.level
+    before, guards = (logger.propagate, logger.level), guard.logger.handlers
+    guard.logger.handlers = []  # tests collect there what nobody expected; here it is raised
     logger.addHandler(handler)
     logger.propagate = False
     logger.setLevel(logging.INFO)
@@ -254,6 +256,7 @@ def logged(note: Callable[[str], None]) -> Iterator[None]:
     finally:
         logger.removeHandler(handler)
         logger.propagate, logger.level = before
+        guard.logger.handlers = guards
 
 
 def _nothing() -> None:
