@@ -60,6 +60,22 @@ class Life:
     async def start(self) -> Node:
         return await Node.start(self._setting, Machine(files=self._disk, children=0))
 
+    async def start_and_die(self) -> None:
+        """Start, and let go of the node at once. Whoever waits for a thread that died in a start waits for ever."""
+        loop = asyncio.get_running_loop()
+        tasks = [loop.create_task(self._start_and_abandon()), loop.create_task(self.died.wait())]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+        starting, _ = await asyncio.gather(*tasks, return_exceptions=True)
+        if isinstance(starting, Exception):
+            raise starting
+        self.died.clear()
+
+    async def _start_and_abandon(self) -> None:
+        with suppress(Died, BaseExceptionGroup):
+            await (await self.start()).abandon()
+
     async def run(self, started: "asyncio.Future[int]") -> None:
         """Until it died: a task of its own, since tasks of a node that die take their owner with them."""
         node = await self.start()
@@ -116,8 +132,7 @@ async def check_all(disk: FaultyDisk, ledger: Ledger, rng: Random) -> str:
     life = Life(disk)
     if rng.random() < 0.3:
         disk.die_at(rng.randrange(1, 100))
-        with suppress(Died):
-            await (await life.start()).abandon()
+        await life.start_and_die()
         disk.power_loss(rng)
     node = await life.start()
     client = await RawClient.connect(*node.address)
