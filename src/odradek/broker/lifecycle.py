@@ -1,5 +1,6 @@
 """A broker's life in the cluster: registered, unfenced, and shut down in order, each by a request to the controller."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ class BrokerLifecycle:
                 raise_refusal(response.error_code)
             if response.error_code or response.should_shut_down:
                 return
+            await asyncio.sleep(0)  # others are to lead first
 
     async def _beat(self, metadata_offset: int, *, want_shut_down: bool = False) -> BrokerHeartbeatResponse:
         request = BrokerHeartbeatRequest(

@@ -127,6 +127,11 @@ def leads(image: Image, broker_id: int) -> bool:
     )
 
 
+def has_others(image: Image, broker_id: int, context: Context) -> bool:
+    """Whether any other broker could lead what this one leads."""
+    return any(other.active and context.is_alive(other.id) for other in image.brokers.values() if other.id != broker_id)
+
+
 def begin_shutdown(image: Image, broker_id: int, broker_epoch: int, context: Context) -> ControllerResult[None]:
     """Controlled shutdown: others lead what the broker led, and it is in sync with nothing."""
     broker = check_epoch(image, broker_id, broker_epoch)
@@ -186,7 +191,7 @@ def _departures(image: Image, broker_id: int, context: Context) -> Iterator[Mess
     Nothing where there are no others: the last broker of a cluster keeps what it leads. Nobody could lead it meanwhile,
     and `unfence` begins new epochs for whoever comes first.
     """
-    if any(broker.active for broker in image.brokers.values()):
+    if has_others(image, broker_id, context):
         yield from _out_of_isrs(image, broker_id, context)
 
 

@@ -21,6 +21,10 @@ def _no_configs(_own: Mapping[str, str]) -> tuple[CreatableTopicConfigs, ...]:
     return ()
 
 
+def _everyone(_broker_id: int) -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     new_uuid: Callable[[], bytes]
@@ -42,6 +46,10 @@ class Context:
     charge: Charge = for_nothing
     unknown_hosts: frozenset[str] = frozenset()
     """Hosts that the request names and that have no address."""
+
+    is_alive: Callable[[int], bool] = _everyone
+    """Whether a broker was heard from since this controller is the active one. Another one may be long gone, even if
+    it is registered and was never fenced."""
 
     def unused_uuid(self) -> bytes:
         """None of those that stand for something else."""

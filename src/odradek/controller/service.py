@@ -1,7 +1,7 @@
 """The active controller: a request is decided on, its records are written and committed, and the response is given."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from odradek.controller.apis.table import CONTROLLER_APIS, ControllerApi
@@ -9,6 +9,8 @@ from odradek.controller.context import ContextOf
 from odradek.controller.controller_request_context import ControllerRequestContext
 from odradek.metadata.image import Image
 from odradek.model.errors import BrokerError
+from odradek.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
+from odradek.wire.messages.broker_registration import BrokerRegistrationRequest
 from odradek.wire.schema import Message
 from odradek.wire.schema import replace as replace_fields
 
@@ -56,6 +58,8 @@ class ActiveController:
     mutations: Mutations
     unknown_hosts: Callable[[frozenset[str]], Awaitable[frozenset[str]]]
     """Which of some hosts have no address."""
+    heard: set[int] = field(default_factory=set)
+    """Brokers whose registration or heartbeat was taken since this controller is the active one."""
 
     async def ask(self, request: Message, context: ControllerRequestContext) -> Message:
         api = CONTROLLER_APIS[type(request).spec.key or -1]
@@ -66,9 +70,12 @@ class ActiveController:
         try:
             image = self.log.latest
             given = replace(self.context_of(image), version=context.version, unknown_hosts=unknown_hosts)
+            given = replace(given, is_alive=self.heard.__contains__)
             if account is not None:
                 given = replace(given, charge=account.charge)
             result = api.decide(image, request, given)
+            if isinstance(request, (BrokerRegistrationRequest, BrokerHeartbeatRequest)):
+                self.heard.add(request.broker_id)
             # Without records, too: the response may leave when all that the decision saw is committed.
             await self.log.commit(result.records)
             response = result.response

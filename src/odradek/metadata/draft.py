@@ -279,5 +279,6 @@ def _unless_none(changed: tuple[V, ...] | None, before: tuple[V, ...]) -> tuple[
 
 
 def _directories(given: tuple[bytes, ...], replicas: tuple[int, ...]) -> tuple[bytes, ...]:
-    """Records from before Kafka 3.7 have none."""
-    return given or (MIGRATING,) * len(replicas)
+    """One for each replica. Records from before Kafka 3.7 have none; nor have those of lower levels that change the
+    replicas, and what snapshots have of such a partition may be of another length."""
+    return given if len(given) == len(replicas) else (MIGRATING,) * len(replicas)

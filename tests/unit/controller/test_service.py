@@ -241,7 +241,7 @@ def test_a_broker_that_leads_shuts_down_in_two_steps(stage: Stage) -> None:
     """First others lead, then it may go."""
 
     async def main() -> None:
-        stage.cluster.add_broker(2)
+        await beat(stage, 2, stage.cluster.add_broker(2))
         created = await stage.controller.ask(
             CreateTopicsRequest(
                 topics=(CreatableTopic(name="t", num_partitions=6, replication_factor=2, assignments=(), configs=()),)
@@ -256,5 +256,25 @@ def test_a_broker_that_leads_shuts_down_in_two_steps(stage: Stage) -> None:
         assert {(each.leader, each.isr) for each in partitions} == {(2, (2,))}
         second = await beat(stage, 1, epoch, want_shut_down=True)
         assert (second.is_fenced, second.should_shut_down) == (True, True)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("is_heard", [False, True])
+def test_nothing_is_left_to_brokers_that_nobody_has_heard_from(stage: Stage, is_heard: bool) -> None:
+    """They are registered, and were never fenced: another controller knew them."""
+
+    async def main() -> None:
+        for broker_id in (1, 2):
+            stage.cluster.add_broker(broker_id)
+        stage.cluster.create("orders", -1, assignments=((0, (1, 2)),))
+        epochs = stage.cluster.epochs
+        await beat(stage, 1, epochs[1])
+        if is_heard:
+            await beat(stage, 2, epochs[2])
+        response = await beat(stage, 1, epochs[1], want_shut_down=True)
+        assert response.should_shut_down is not is_heard
+        partition = stage.cluster.image.topics.get("orders").partitions[0]
+        assert (partition.leader, partition.isr) == ((2, (2,)) if is_heard else (1, (1, 2)))
 
     asyncio.run(main())

@@ -192,6 +192,17 @@ def test_a_partition_from_before_directories_had_ids() -> None:
     assert found.partitions[0].directories == (MIGRATING,)
 
 
+def test_replicas_that_change_without_directories_of_their_own() -> None:
+    """As records of levels before directories had ids change them."""
+    fewer = PartitionChangeRecord(partition_id=0, topic_id=ORDERS, replicas=(2,))
+    more = PartitionChangeRecord(partition_id=0, topic_id=ORDERS, replicas=(2, 3, 4))
+    for change in (fewer, more):
+        found = image_with(*topic("orders", ORDERS, 2), change).topics.get("orders")
+        assert found is not None
+        changed = found.partitions[0]
+        assert len(changed.directories) == len(changed.replicas)
+
+
 def test_a_deleted_topic_takes_its_settings_along() -> None:
     before = image_with(*topic("orders", ORDERS), config("orders", "a", "1"), config("bills", "a", "1"))
     after, delta = applied([RemoveTopicRecord(topic_id=ORDERS)], before)

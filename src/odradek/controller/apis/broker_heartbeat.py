@@ -35,7 +35,7 @@ def _next(
     """The records, whether the broker is fenced after them, and whether it should shut down."""
     who = (image, broker.id, broker.epoch, context)
     if request.want_shut_down:
-        others = any(other.active for other in image.brokers.values() if other.id != broker.id)
+        others = brokers.has_others(image, broker.id, context)
         if not broker.fenced and not request.want_fence and others and brokers.leads(image, broker.id):
             return brokers.begin_shutdown(*who).records, False, False
         return brokers.shut_down(*who).records, True, True
