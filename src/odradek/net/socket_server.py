@@ -219,9 +219,14 @@ class SocketServer:
             logger.warning("refused a connection", extra={"ip": ip, "connections": self._per_ip[ip]})
             channel.close()
             return
+        try:
+            connection = Connection(channel, listener, self)
+        except OSError:
+            channel.close()  # it left already, or the system watches no more channels
+            return
         self._per_ip[ip] += 1
         listener.connections += 1
-        self.connections[Connection(channel, listener, self)] = None
+        self.connections[connection] = None
         self._close_excess()
 
     def _refuse(self, channel: Channel, after_ms: int) -> None:

@@ -62,8 +62,18 @@ class Resolver:
             is_short = self._threads < _THREADS_MAX
             self._threads += is_short
         if is_short:
-            Thread(target=self._work, name="resolver", daemon=True).start()
+            self._start_thread(question)
         return await question.answer
+
+    def _start_thread(self, question: _Question) -> None:
+        try:
+            Thread(target=self._work, name="resolver", daemon=True).start()
+        except RuntimeError:  # the process may have no more threads: another may answer, or nobody can tell
+            with self._lock:
+                self._threads -= 1
+                if not self._threads and question in self._questions:
+                    self._questions.remove(question)
+                    question.settle(frozenset())
 
     def _work(self) -> None:
         while True:
@@ -72,5 +82,13 @@ class Resolver:
                     self._threads -= 1
                     return
                 question = self._questions.popleft()
-            if not question.answer.cancelled():
-                question.settle(self._look_up(question.host))
+            found = frozenset[str]()
+            try:
+                if not question.answer.cancelled():
+                    found = self._look_up(question.host)
+            except BaseException:
+                with self._lock:
+                    self._threads -= 1
+                raise
+            finally:
+                question.settle(found)
