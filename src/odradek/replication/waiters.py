@@ -46,9 +46,13 @@ class Reader(Protocol):
 class Waiters:
     """The one list of a partition. Waiters of offsets are called in the order in which they came."""
 
-    __slots__ = ("offsets", "readers")
+    __slots__ = ("error", "offsets", "readers", "settled")
 
     def __init__(self) -> None:
+        self.settled = Offset(0)
+        """All below it is settled."""
+        self.error: BrokerError | None = None
+        """Why nothing settles any more."""
         self.readers: dict[Reader, None] = {}
         self.offsets: dict[Waiter, Offset] = {}
         """Never falling: what comes later waits for as much at least."""
@@ -58,6 +62,12 @@ class Waiters:
 
         That is one who asks for an older offset, such as a batch that was sent again, is called with those before him.
         """
+        if self.error is not None:
+            asyncio.get_running_loop().call_soon(_call_failed, (waiter,), self.error)
+            return
+        if offset <= self.settled and not self.offsets:
+            asyncio.get_running_loop().call_soon(_call_settled, (waiter,))
+            return
         last = next(reversed(self.offsets.values()), offset)
         self.offsets[waiter] = max(offset, last)
 
@@ -67,6 +77,7 @@ class Waiters:
 
     def settle(self, offset: Offset, size: int) -> None:
         """All below `offset` is settled; `size` is how many bytes that is more than before."""
+        self.settled = offset
         for reader in tuple(self.readers):
             reader.arrived(size)
         due = []
@@ -81,6 +92,7 @@ class Waiters:
 
     def fail(self, error: BrokerError) -> None:
         """The disk failed, or this node leads the partition no more. Readers look once more, and find out why."""
+        self.error = error
         for reader in tuple(self.readers):
             reader.end()
         if self.offsets:

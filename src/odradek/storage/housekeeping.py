@@ -64,7 +64,7 @@ class Housekeeping:
     async def flush(self) -> None:
         """Sync logs whose flush.ms is over, and segments that were closed."""
         now = self._clock.now_ms()
-        waiting = [self.flusher.request(log) for log in self._logs if log.flush_due(now)]
+        waiting = [self.flusher.request(log) for log in self._logs if log.flush_due(now) and not log.is_held]
         if waiting:
             await asyncio.wait(waiting)
 

@@ -159,6 +159,7 @@ class LocalLog:
 
     def hold(self) -> None:
         """Until `release`, whoever appends waits for a sync, which `Flusher.hold` keeps back."""
+        assert not self.is_held
         self._released_config = self.config
         self.configure(self.config)
 

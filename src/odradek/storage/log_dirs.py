@@ -199,9 +199,12 @@ class LogDirs:
 
     def delete(self, partition: TopicPartition) -> None:
         """Take a partition out of service at once; its files go after file.delete.delay.ms."""
-        if self.future_of(partition) is not None:
-            self.delete_future(partition)
-        self.discard(self._dir_of(partition).logs.pop(partition))
+        log = self._dir_of(partition).logs.pop(partition)
+        try:
+            if self.future_of(partition) is not None:
+                self.delete_future(partition)  # its directory may be offline
+        finally:
+            self.discard(log)
 
     def delete_future(self, partition: TopicPartition) -> None:
         """The partition stays where it is. Sync the names of the directory before another future log is made."""

@@ -1,6 +1,7 @@
 """Partitions that move between log directories: while they are written, and whatever else happens to them."""
 
 import asyncio
+import errno
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -22,6 +23,7 @@ from odradek.storage.cleaning.choice import CleanerSetting
 from odradek.storage.cleaning.clean import clean
 from odradek.storage.cleaning.cleaner import Cleaner, in_pool
 from odradek.storage.cleaning.job import Job, Outcome
+from odradek.storage.log_dir import LogDir
 from odradek.storage.verify import Severity, Verification
 from odradek.wire.records.metadata import BrokerRegistrationChangeRecord
 from support import virtual_time
@@ -662,3 +664,68 @@ def test_a_node_that_stops_in_the_last_step_ends_it_first(stage: MoveStage, turn
     stage.close()
     again = MoveStage(stage.disk)
     assert (again.place(), again.numbers()) == ("/b", list(range(101)))
+
+
+def test_one_move_of_a_partition_at_a_time() -> None:
+    disk = FaultyDisk("/a", "/b", "/c")
+    stage = MoveStage(disk)
+
+    async def story() -> None:
+        stage.create()
+        stage.fill(0, 10)
+        log, moves = stage.log(), stage.moves
+        is_assigning, go_on = asyncio.Event(), asyncio.Event()
+        assign = moves._assign
+        was_held = []
+
+        async def slow(where: TopicPartition, log_dir: LogDir) -> bool:
+            if log_dir.path == "/b":
+                is_assigning.set()
+                await go_on.wait()
+            was_held.append((log_dir.path, log.is_held))
+            return await assign(where, log_dir)
+
+        moves._assign = slow  # type: ignore[method-assign]
+        running = asyncio.get_running_loop().create_task(moves.run())
+        await moves.begin(ORDERS, "/b")
+        await is_assigning.wait()
+        await moves.begin(ORDERS, "/c")
+        for _ in range(100):
+            await asyncio.sleep(0)
+        go_on.set()
+        await until(stage._is_quiet)
+        running.cancel()
+        await asyncio.wait([running])
+        assert log.directory == "/c/orders-0"
+        assert was_held[-1] == ("/c", True)
+        assert not log.is_held
+        assert log.config.flush_messages > 1
+
+    play(story)
+
+
+def test_a_deleted_topic_is_out_of_service_though_its_future_log_cannot_be_deleted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    disk = FaultyDisk("/a", "/b")
+    stage = MoveStage(disk)
+
+    async def story() -> None:
+        stage.create()
+        stage.fill(0, 10)
+        old = stage.log()
+        await stage.moves.begin(ORDERS, "/b")
+        rename = disk.rename
+
+        def failing(path: str, to: str) -> None:
+            if path.startswith("/b/"):
+                raise OSError(errno.EIO, "Input/output error")
+            rename(path, to)
+
+        monkeypatch.setattr(disk, "rename", failing)
+        stage.delete()
+        stage.create()
+        assert stage.log() is not old
+        assert stage.numbers() == []
+
+    play(story)

@@ -195,3 +195,23 @@ async def test_a_task_may_wait_too() -> None:
     waiters.settle(Offset(1), 1)
     assert await waiting == {}
     assert await wait_for({}) == {}
+
+
+@in_virtual_time
+async def test_one_who_comes_when_it_is_settled_hears_all_the_same() -> None:
+    waiters, heard = Waiters(), list[str]()
+    waiters.settle(Offset(3), 1)
+    waiters.add(Offset(3), Listening(heard, "late"))
+    assert heard == []
+    await others()
+    assert heard == ["late"]
+
+
+@in_virtual_time
+async def test_one_who_comes_when_nothing_settles_any_more_hears_why() -> None:
+    waiters, heard = Waiters(), list[str]()
+    waiters.fail(StorageFailed("the disk"))
+    waiters.add(Offset(3), Listening(heard, "late"))
+    await others()
+    assert heard == ["late: the disk"]
+    assert not waiters.offsets

@@ -150,7 +150,8 @@ class Produce:
                 parts = self._append_topic(pending, gate, topic)
                 pending.topics.append(_new(Topic, (topic.name, topic.topic_id, parts)))
         if pending.long_batches is not None:
-            return self._validate(pending, pending.long_batches)
+            long_batches, pending.long_batches = pending.long_batches, None
+            return self._validate(pending, long_batches)
         return self._answer(pending) if pending.unsettled is None else self._answer_when_settled(pending)
 
     def _append_topic(
@@ -207,10 +208,10 @@ class Produce:
                 answer_late(call, partial(self._append_long, pending, long_batches, outcomes))
                 call.client.connection.release(size)
 
+        validations = [(each.slot, each.partition.validation(memoryview(each.batch))) for each in long_batches]
         call.client.connection.hold(size)
-        for each in long_batches:
-            validation = each.partition.validation(memoryview(each.batch))
-            self._validations.run(validation, partial(done, each.slot))
+        for slot, validation in validations:
+            self._validations.run(validation, partial(done, slot))
         return LATER
 
     def _append_long(

@@ -87,8 +87,8 @@ class Moves:
         self._limits = limits
         self._waiting: asyncio.Queue[TopicPartition] = asyncio.Queue()
         """A partition that was sent elsewhere while it waited is in it twice."""
-        self._under_way: set[Log] = set()
-        """Future logs that are being written to."""
+        self._under_way: set[TopicPartition] = set()
+        """Partitions that are moving: one move of a partition at a time, since acknowledgements are held for one."""
 
     # --- at a start
 
@@ -187,9 +187,9 @@ class Moves:
     async def _move(self, where: TopicPartition, turns: asyncio.Semaphore) -> None:
         async with turns:
             log, future = self._logs.get(where), self._logs.future_of(where)
-            if log is None or future is None or future in self._under_way:
+            if log is None or future is None or where in self._under_way:
                 return
-            self._under_way.add(future)
+            self._under_way.add(where)
             fields = {"partition": str(where), "from": log.log_dir.path, "to": future.log_dir.path}
             try:
                 await self._carry(where, log, future)
@@ -201,7 +201,9 @@ class Moves:
                 logger.error("a partition cannot be moved", extra={**fields, "reason": str(error)})
                 self._give_up(where, future, error)
             finally:
-                self._under_way.remove(future)
+                self._under_way.remove(where)
+                if self._logs.future_of(where) not in (None, future):
+                    self._waiting.put_nowait(where)  # it was sent elsewhere meanwhile
 
     def _give_up(self, where: TopicPartition, future: Log, error: BrokerError | OSError) -> None:
         """What goes wrong with a copy has nothing to do with what is served. A directory that failed is left alone."""

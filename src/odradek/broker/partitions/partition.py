@@ -74,6 +74,10 @@ class Partition:
         self._flusher = flusher
         self._validator = LogValidator(log.config)
         log.advance_high_watermark(self._settled_end())
+        self.waiters.settled = log.high_watermark
+        if log.is_held and log.high_watermark < log.end_offset:
+            self._unsettled = deque([(log.end_offset, 1)])  # how many bytes, nobody knows: readers look anew
+            self._sync()
 
     @property
     def stable(self) -> "StableEnd":
@@ -200,6 +204,8 @@ class Partition:
                 waiters = self.waiters
                 if waiters.readers or waiters.offsets:
                     waiters.settle(end, size)
+                else:
+                    waiters.settled = end
                 return
             self._unsettled = deque()
         self._unsettled.append((end, size))

@@ -143,7 +143,7 @@ class Replicas:
             log = self._logs.get(where) or self._logs.create(where, to_text(topic.id))
             log.assign_epoch(epoch, log.end_offset)
             if known is None or known.log is not log:
-                if log.durable_end < log.end_offset:
+                if log.durable_end < log.end_offset and not log.is_held:
                     log.sync()  # after a crash the end may not be durable, and readers had seen some of it
                 known = self._broker.partitions[where] = Partition(log, epoch, self._clock, self._broker.flusher)
         except StorageFailed as error:
